@@ -471,7 +471,9 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
         _timer?.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         Tally.Read(index, _batch.Count);
-        chunk.SetSingle(_batch.Take(), index);
+        IReadOnlyList<T> batch = _batch.Take();
+        Keeper?.Add(index, batch);
+        chunk.SetSingle(batch, index);
         return ClaimResult.Claimed;
     }
 

@@ -632,7 +632,10 @@ internal interface IReadAsSource<T>
     Source<T> MakeSource();
 }
 
-/// <summary>A source that must know when an item has ended: of lanes, so that the next item of its lane can start; of batches, to count what is in them.</summary>
+/// <summary>
+/// A source that must know when an item has ended: of lanes, so that the next item of its lane can start; of batches, to count what is in them. And what notes
+/// which items are done.
+/// </summary>
 internal interface ILanes
 {
     void ItemEnded(long index, ItemEnd end = ItemEnd.Succeeded);

@@ -5,6 +5,7 @@ using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Threads;
+using Weir.Resume;
 using TimerDelay = Weir.Resilience.TimerDelay;
 
 namespace Weir.Observability;
@@ -19,6 +20,7 @@ internal sealed class RunObservation
     private readonly int? _total;
     private readonly long? _toReport;
     private readonly ProgressStream? _bytes;
+    private readonly ResumeSession? _resume;
     private readonly RunEvents? _events;
     private readonly LongWaits? _waits;
     private readonly PeriodicReport? _progress;
@@ -33,7 +35,8 @@ internal sealed class RunObservation
         Label = label;
         _time = options.TimeProvider;
         _total = total >= 0 ? total : null;
-        _toReport = options.Progress?.Total;
+        _resume = options.Session;
+        _toReport = options.Progress?.Total ?? _resume?.Total;
         _bytes = options.Progress?.Bytes;
         _events = options.Events;
         _waits = LongWaits.Of(options);
@@ -210,6 +213,7 @@ internal sealed class RunObservation
             Started = StartedOf(sample),
             Succeeded = sample.Succeeded,
             Failed = sample.Failed,
+            Skipped = _resume?.Skipped ?? 0,
             TotalItems = _toReport ?? _pump!.Total,
             BytesRead = _bytes?.BytesRead,
             TotalBytes = _bytes?.TotalBytes,

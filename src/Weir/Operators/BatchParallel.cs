@@ -2,6 +2,7 @@ using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 using Weir.Core.Sources;
 using Weir.Operators;
+using Weir.Resume;
 
 namespace Weir;
 
@@ -145,7 +146,7 @@ public static partial class ParallelOperators
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        BatchesOf.Check(source);
+        BatchesOf.Check(source, options);
         return OperatorRun.Stream(() => new BatchesOf(batchSize, batchTimeout, options).Enumerable(source), batchSelector, options, cancellationToken);
     }
 
@@ -167,7 +168,7 @@ public static partial class ParallelOperators
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        BatchesOf.Check(source);
+        BatchesOf.Check(source, options);
         return OperatorRun.Stream(() => new BatchesOf(batchSize, batchTimeout, options).AsyncEnumerable(source), batchSelector, options, cancellationToken);
     }
 
@@ -188,6 +189,7 @@ public static partial class ParallelOperators
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();
+        ResumedRun.Check<TSource>(source, options);
         return OperatorRun.Stream(() => new BatchesOf(batchSize, batchTimeout, options).Channel(source), batchSelector, options, cancellationToken);
     }
 

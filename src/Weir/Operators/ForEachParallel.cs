@@ -71,7 +71,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(action);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.Discard(SourceOf.Channel(source), action, options, cancellationToken);
+        return OperatorRun.Discard(ItemsOf.Channel(source, options), action, options, cancellationToken);
     }
 
     // One outcome per item of calls without results.
@@ -138,7 +138,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(action);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.ActionOutcomes(SourceOf.Channel(source), action, options, cancellationToken);
+        return OperatorRun.ActionOutcomes(ItemsOf.Channel(source, options), action, options, cancellationToken);
     }
 
     // The same as a stream.

@@ -7,6 +7,7 @@ using Weir.Core.Sources;
 using Weir.Observability;
 using Weir.Policies;
 using Weir.Resilience;
+using Weir.Resume;
 
 namespace Weir.Operators;
 
@@ -26,6 +27,11 @@ internal static class OperatorRun
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<List<TResult>>(cancellationToken);
+        }
+
+        if (options.Resume is not null)
+        {
+            return ResumedRun.Of(source, options, run => List(source, selector, run, cancellationToken, operation, call), cancellationToken);
         }
 
         if (source.IsExhausted && !RunObservation.IsNoticed(options))
@@ -62,6 +68,11 @@ internal static class OperatorRun
             return Task.FromCanceled(cancellationToken);
         }
 
+        if (options.Resume is not null)
+        {
+            return ResumedRun.Of(source, options, run => Discard(source, action, run, cancellationToken, operation), cancellationToken);
+        }
+
         if (source.IsExhausted && !RunObservation.IsNoticed(options))
         {
             return Task.CompletedTask;
@@ -76,7 +87,7 @@ internal static class OperatorRun
         }
         else
         {
-            Pump pump = source is ILanes lanes
+            Pump pump = LanesOf(source, options) is { } lanes
                 ? OperatorPump.MakeDiscard(source, action, new LaneSink<Nothing, DiscardSink>(sink, lanes), options, settings)
                 : OperatorPump.MakeDiscard(source, action, sink, options, settings);
             pump.Start(1, cancellationToken);
@@ -92,12 +103,49 @@ internal static class OperatorRun
         CancellationToken cancellationToken,
         [CallerMemberName] string operation = "",
         [CallerArgumentExpression(nameof(selector))] string call = "") =>
-        StreamOf<TItem, TResult, TResult>(
+        options.Resume is not null ? ResumedStream(source, selector, options, cancellationToken, operation, call) : StreamOf<TItem, TResult, TResult>(
             options,
             (output, enumeratorToken) => StartStream(source(), selector, output, options, operation, cancellationToken, enumeratorToken),
             options.Output.DisposeUnusedResults ? UnusedOf.Results<TResult>(options) : null,
             call,
             cancellationToken);
+
+    private static ResumedStream<(long Index, TResult Result), TResult> ResumedStream<TItem, TResult>(
+        Func<Source<TItem>> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        ParallelRunOptions options,
+        CancellationToken cancellationToken,
+        string operation,
+        string call)
+    {
+        CheckTypes<TItem, TResult>(options);
+        TaskCalls.RefuseTasks(typeof(TResult), call);
+        return new(
+            () =>
+            {
+                Source<TItem> items = source();
+                ResumeSession session = ResumedRun.SessionOf(items);
+                ParallelRunOptions run = options with { Resume = null, Session = session };
+                return (session, StreamOf<TItem, TResult, (long Index, TResult Result)>(
+                    run,
+                    (output, enumeratorToken) => Start(
+                        items,
+                        selector,
+                        new NumberedStreamSink<TResult>(output),
+                        run,
+                        StreamSettings(run, run.ErrorMode, output, operation),
+                        null,
+                        operation,
+                        cancellationToken,
+                        enumeratorToken),
+                    run.Output.DisposeUnusedResults ? UnusedOf.NumberedResults<TResult>(run) : null,
+                    call,
+                    cancellationToken));
+            },
+            static result => result.Index,
+            static result => result.Result,
+            cancellationToken);
+    }
 
     private static Pump StartStream<TItem, TResult>(
         Source<TItem> source,
@@ -241,9 +289,22 @@ internal static class OperatorRun
         RunTrace? trace,
         ItemRecords? records = null)
         where TSink : struct, ISink<TResult> =>
-        source is ILanes lanes
+        LanesOf(source, options) is { } lanes
             ? OperatorPump.Make(source, selector, new LaneSink<TResult, TSink>(sink, lanes), options, settings, trace, records)
             : OperatorPump.Make(source, selector, sink, options, settings, trace, records);
+
+    // Who must know of each item that ends, or null.
+    private static ILanes? LanesOf(Source source, ParallelRunOptions options)
+    {
+        ILanes? lanes = source as ILanes;
+        if (options.Session is not { } session)
+        {
+            return lanes;
+        }
+
+        session.Lanes = lanes;
+        return session;
+    }
 
     /// <summary>Checks that the options are those of the items and the results.</summary>
     /// <exception cref="ArgumentException">They are not.</exception>
@@ -356,6 +417,11 @@ internal static class OperatorRun
             return Task.FromCanceled<ItemOutcome<TItem, TResult>[]>(cancellationToken);
         }
 
+        if (options.Resume is not null)
+        {
+            return ResumedRun.Of(source, options, run => Outcomes(source, selector, run, cancellationToken, operation, call), cancellationToken);
+        }
+
         if (source.IsExhausted && !RunObservation.IsNoticed(options))
         {
             return Task.FromResult<ItemOutcome<TItem, TResult>[]>([]);
@@ -399,7 +465,34 @@ internal static class OperatorRun
         ParallelRunOptions options,
         CancellationToken cancellationToken,
         [CallerMemberName] string operation = "",
-        [CallerArgumentExpression(nameof(selector))] string call = "") =>
+        [CallerArgumentExpression(nameof(selector))] string call = "")
+    {
+        if (options.Resume is null)
+        {
+            return OutcomesStreamOf(source, selector, options, cancellationToken, operation, call);
+        }
+
+        CheckTypes<TItem, TResult>(options);
+        TaskCalls.RefuseTasks(typeof(TResult), call);
+        return new ResumedStream<(int Index, ItemOutcome<TItem, TResult> Outcome), (int Index, ItemOutcome<TItem, TResult> Outcome)>(
+            () =>
+            {
+                Source<TItem> items = source();
+                ResumeSession session = ResumedRun.SessionOf(items);
+                return (session, OutcomesStreamOf(() => items, selector, options with { Resume = null, Session = session }, cancellationToken, operation, call));
+            },
+            ResumedRun.DoneIndexOf,
+            static outcome => outcome,
+            cancellationToken);
+    }
+
+    private static PumpStream<(int Index, ItemOutcome<TItem, TResult> Outcome)> OutcomesStreamOf<TItem, TResult>(
+        Func<Source<TItem>> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        ParallelRunOptions options,
+        CancellationToken cancellationToken,
+        string operation,
+        string call) =>
         StreamOf<TItem, TResult, (int Index, ItemOutcome<TItem, TResult> Outcome)>(
             options,
             (output, enumeratorToken) =>
@@ -610,20 +703,34 @@ internal static class ItemsOf
 {
     /// <exception cref="ArgumentException">The keys are those of batches.</exception>
     public static Source<T> Enumerable<T>(IEnumerable<T> source, ParallelRunOptions options) => source is PartitionedItems<T> keyed
-        ? Lanes(keyed.Keys.Items, SourceOf.Enumerable(keyed.Items), options)
-        : SourceOf.Enumerable(source);
+        ? Lanes(keyed.Keys.Items, Unkeyed(keyed.Items, options), options)
+        : Unkeyed(source, options);
+
+    public static Source<T> Channel<T>(ChannelReader<T> source, ParallelRunOptions options) =>
+        options.Resume is null ? SourceOf.Channel(source) : ResumedRun.Items(source, options);
+
+    private static Source<T> Unkeyed<T>(IEnumerable<T> source, ParallelRunOptions options) =>
+        options.Resume is null ? SourceOf.Enumerable(source) : ResumedRun.Items(source, options);
 
     /// <inheritdoc cref="Enumerable"/>
     public static Source<T> AsyncEnumerable<T>(IAsyncEnumerable<T> source, ParallelRunOptions options) => source is PartitionedAsyncItems<T> keyed
-        ? Lanes(keyed.Keys.Items, keyed.Channel is { } channel ? SourceOf.Channel(channel) : SourceOf.AsyncEnumerable(keyed.Items!), options)
-        : SourceOf.AsyncEnumerable(source);
+        ? Lanes(keyed.Keys.Items, keyed.Channel is { } channel ? Channel(channel, options) : AsyncEnumerable(keyed.Items!, options), options)
+        : options.Resume is null ? SourceOf.AsyncEnumerable(source) : ResumedRun.Items(source, options);
 
     /// <summary>For a stream, which opens its source later: what is wrong with the keys is thrown now.</summary>
     /// <exception cref="ArgumentException">The keys are those of batches.</exception>
-    public static void Check<T>(IEnumerable<T> source) => _ = (source as PartitionedItems<T>)?.Keys.Items;
+    public static void Check<T>(IEnumerable<T> source, ParallelRunOptions options)
+    {
+        _ = (source as PartitionedItems<T>)?.Keys.Items;
+        ResumedRun.Check<T>(source, options);
+    }
 
-    /// <inheritdoc cref="Check{T}(IEnumerable{T})"/>
-    public static void Check<T>(IAsyncEnumerable<T> source) => _ = (source as PartitionedAsyncItems<T>)?.Keys.Items;
+    /// <inheritdoc cref="Check{T}(IEnumerable{T}, ParallelRunOptions)"/>
+    public static void Check<T>(IAsyncEnumerable<T> source, ParallelRunOptions options)
+    {
+        _ = (source as PartitionedAsyncItems<T>)?.Keys.Items;
+        ResumedRun.Check<T>(source, options);
+    }
 
     // The read-ahead also bounds the items that wait for their lane: they too are items that were read but have not started.
     internal static Source<T> Lanes<T>(ItemKeys<T> keys, Source<T> source, ParallelRunOptions options) =>
@@ -639,6 +746,7 @@ internal readonly struct BatchesOf(int size, TimeSpan? timeout, ParallelRunOptio
     /// <exception cref="ArgumentException">The keys are those of items.</exception>
     public Source<IReadOnlyList<T>> Enumerable<T>(IEnumerable<T> source) =>
         source is PartitionedItems<T> keyed ? ItemsOf.Lanes(keyed.Keys.Batches, Enumerable(keyed.Items), options)
+        : options.Resume is not null ? ResumedRun.Batches(source, size, timeout, options)
         // A queue makes a batch of what it has: it must know what runs, which it would not if it were read step by step.
         : timeout is null || source is WorkQueue<T>.Items || Batches.IsInMemory(source) ? Batches.Enumerable(source, size)
         : new TimedBatchSource<T>(new OffloadedEnumerable<T>(source), size, timeout, options.TimeProvider);
@@ -646,17 +754,27 @@ internal readonly struct BatchesOf(int size, TimeSpan? timeout, ParallelRunOptio
     /// <inheritdoc cref="Enumerable"/>
     public Source<IReadOnlyList<T>> AsyncEnumerable<T>(IAsyncEnumerable<T> source) => source is PartitionedAsyncItems<T> keyed
         ? ItemsOf.Lanes(keyed.Keys.Batches, keyed.Channel is { } channel ? Channel(channel) : AsyncEnumerable(keyed.Items!), options)
+        : options.Resume is not null ? ResumedRun.Batches(source, size, timeout, options)
         : Batches.AsyncEnumerable(source, size, timeout, options.TimeProvider);
 
-    public Source<IReadOnlyList<T>> Channel<T>(ChannelReader<T> source) =>
-        new TimedBatchSource<T>(source.ReadAllAsync(CancellationToken.None), size, timeout, options.TimeProvider);
+    public Source<IReadOnlyList<T>> Channel<T>(ChannelReader<T> source) => options.Resume is not null
+        ? ResumedRun.Batches(source, size, timeout, options)
+        : new TimedBatchSource<T>(source.ReadAllAsync(CancellationToken.None), size, timeout, options.TimeProvider);
 
     /// <summary>For a stream, which opens its source later: what is wrong with the keys is thrown now.</summary>
     /// <exception cref="ArgumentException">The keys are those of items.</exception>
-    public static void Check<T>(IEnumerable<T> source) => _ = (source as PartitionedItems<T>)?.Keys.Batches;
+    public static void Check<T>(IEnumerable<T> source, ParallelRunOptions options)
+    {
+        _ = (source as PartitionedItems<T>)?.Keys.Batches;
+        ResumedRun.Check<T>(source, options);
+    }
 
-    /// <inheritdoc cref="Check{T}(IEnumerable{T})"/>
-    public static void Check<T>(IAsyncEnumerable<T> source) => _ = (source as PartitionedAsyncItems<T>)?.Keys.Batches;
+    /// <inheritdoc cref="Check{T}(IEnumerable{T}, ParallelRunOptions)"/>
+    public static void Check<T>(IAsyncEnumerable<T> source, ParallelRunOptions options)
+    {
+        _ = (source as PartitionedAsyncItems<T>)?.Keys.Batches;
+        ResumedRun.Check<T>(source, options);
+    }
 }
 
 /// <summary>

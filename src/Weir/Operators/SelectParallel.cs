@@ -2,6 +2,7 @@ using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 using Weir.Core.Sources;
 using Weir.Operators;
+using Weir.Resume;
 
 namespace Weir;
 
@@ -77,7 +78,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.List(SourceOf.Channel(source), selector, options, cancellationToken);
+        return OperatorRun.List(ItemsOf.Channel(source, options), selector, options, cancellationToken);
     }
 
     // Results as a stream.
@@ -125,7 +126,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        ItemsOf.Check(source);
+        ItemsOf.Check(source, options);
         return OperatorRun.Stream(() => ItemsOf.Enumerable(source, options), selector, options, cancellationToken);
     }
 
@@ -142,7 +143,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        ItemsOf.Check(source);
+        ItemsOf.Check(source, options);
         return OperatorRun.Stream(() => ItemsOf.AsyncEnumerable(source, options), selector, options, cancellationToken);
     }
 
@@ -158,7 +159,8 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.Stream(() => SourceOf.Channel(source), selector, options, cancellationToken);
+        ResumedRun.Check<TSource>(source, options);
+        return OperatorRun.Stream(() => ItemsOf.Channel(source, options), selector, options, cancellationToken);
     }
 
     // One outcome per item.
@@ -226,7 +228,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.Outcomes(SourceOf.Channel(source), selector, options, cancellationToken);
+        return OperatorRun.Outcomes(ItemsOf.Channel(source, options), selector, options, cancellationToken);
     }
 
     // Outcomes as a stream.
@@ -272,7 +274,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        ItemsOf.Check(source);
+        ItemsOf.Check(source, options);
         return OperatorRun.OutcomesStream(() => ItemsOf.Enumerable(source, options), selector, options, cancellationToken);
     }
 
@@ -289,7 +291,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        ItemsOf.Check(source);
+        ItemsOf.Check(source, options);
         return OperatorRun.OutcomesStream(() => ItemsOf.AsyncEnumerable(source, options), selector, options, cancellationToken);
     }
 
@@ -305,6 +307,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.OutcomesStream(() => SourceOf.Channel(source), selector, options, cancellationToken);
+        ResumedRun.Check<TSource>(source, options);
+        return OperatorRun.OutcomesStream(() => ItemsOf.Channel(source, options), selector, options, cancellationToken);
     }
 }

@@ -4,6 +4,7 @@ using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Resilience;
+using Weir.Resume;
 
 namespace Weir;
 
@@ -35,6 +36,17 @@ public sealed record ParallelRunOptions : IRunAbout
     /// <summary>Pauses, limits and softly stops the run while it goes on, from outside or from its items. See docs/reference/control.md.</summary>
     /// <value><see langword="null"/>, the default, for none. One control may be given to several runs.</value>
     public RunControl? Control { get; init; }
+
+    /// <summary>
+    /// Goes on where an earlier run stopped: items that are done are left out, and those that this run does are noted, in <c>Checkpoint.File("import.done")</c>.
+    /// See docs/reference/resume.md.
+    /// </summary>
+    /// <value><see langword="null"/>, the default, for a run that always begins anew. One run at a time may use a checkpoint.</value>
+    /// <remarks>
+    /// Failed items are not done, and run again. The results, outcomes and indices of the run are those of the items that are left. In a stream, an item is done
+    /// when its consumer asks for the next result.
+    /// </remarks>
+    public Checkpoint? Resume { get; init; }
 
     /// <summary>Lets the run adjust the number of items in flight, within bounds. See docs/reference/adaptive-concurrency.md.</summary>
     /// <value><see langword="null"/>, the default, for a fixed limit. Otherwise <see cref="MaxDegreeOfParallelism"/> has no effect.</value>
@@ -200,6 +212,9 @@ public sealed record ParallelRunOptions : IRunAbout
 
     /// <summary>What tells a log of the run, or null.</summary>
     internal RunEvents? Events { get; init; }
+
+    /// <summary>What notes the items of the run that are done, or null. Set by the run itself, in place of <see cref="Resume"/>.</summary>
+    internal ResumeSession? Session { get; init; }
 
     /// <summary>Whether a policy depends on the item.</summary>
     internal bool HasKeys => BreakersByKey is not null || ConcurrencyLimit is ConcurrencyLimits || RatesByKey is not null || HasBudgetByKey;
@@ -407,6 +422,9 @@ internal static class UnusedOf
 {
     public static UnusedResults<TResult>? Results<TResult>(ParallelRunOptions options) =>
         Asked<TResult>(options.Output.DisposeUnusedResults) ? new(static result => result, PatienceOf(options), options.TimeProvider) : null;
+
+    public static UnusedResults<(long Index, TResult Result)>? NumberedResults<TResult>(ParallelRunOptions options) =>
+        Asked<TResult>(options.Output.DisposeUnusedResults) ? new(static item => item.Result, options.PerItemTimeout, options.TimeProvider) : null;
 
     /// <summary>The end of a run whose results are a list.</summary>
     public static ListCompletion<TResult> ListOf<TResult>(ParallelRunOptions options, int count) =>

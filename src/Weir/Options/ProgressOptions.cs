@@ -100,6 +100,9 @@ public sealed record ProgressSnapshot
     /// <summary>Items that failed or timed out, but not those cancelled because the run stopped.</summary>
     public required long Failed { get; init; }
 
+    /// <summary>Items that an earlier run has done, so that this one leaves them out: see <see cref="ParallelRunOptions.Resume"/>.</summary>
+    public long Skipped { get; init; }
+
     /// <summary>The number of items; <see langword="null"/> if it is not known before the end.</summary>
     /// <value><see cref="ProgressOptions.Total"/>, or what the source says.</value>
     public required long? TotalItems { get; init; }
@@ -122,7 +125,7 @@ public sealed record ProgressSnapshot
     /// <summary>Items that have ended with a result, per second since the start.</summary>
     public double ItemsPerSecond => Elapsed > TimeSpan.Zero ? Succeeded / Elapsed.TotalSeconds : 0;
 
-    /// <summary>Items that have ended, with or without a result, in percent of <see cref="TotalItems"/>; or else bytes, of <see cref="TotalBytes"/>.</summary>
+    /// <summary>Items that have ended, with or without a result, or were <see cref="Skipped"/>, in percent of <see cref="TotalItems"/>; or else bytes, of <see cref="TotalBytes"/>.</summary>
     /// <value>From 0 to 100; <see langword="null"/> if neither total is known.</value>
     public double? PercentComplete => Share switch
     {
@@ -133,13 +136,16 @@ public sealed record ProgressSnapshot
 
     /// <summary>The estimated time for the rest, at the average pace so far.</summary>
     /// <value><see langword="null"/> if no total is known, or no item has ended yet.</value>
-    public TimeSpan? EstimatedTimeRemaining => Share is var (done, total) && (done > 0 || total == 0)
-        ? Times(Elapsed, Math.Max(0, total - done) / (double)Math.Max(1, done))
+    public TimeSpan? EstimatedTimeRemaining => Share is var (done, total) && (done > Before || total == 0)
+        ? Times(Elapsed, Math.Max(0, total - done) / (double)Math.Max(1, done - Before))
         : null;
 
     private long Ended => Succeeded + Failed;
 
-    private (long Done, long Total)? Share => TotalItems is { } items ? (Ended, items) : TotalBytes is { } bytes ? (BytesRead ?? 0, bytes) : null;
+    // What was done before the run says nothing about its pace.
+    private long Before => TotalItems is null ? 0 : Skipped;
+
+    private (long Done, long Total)? Share => TotalItems is { } items ? (Ended + Skipped, items) : TotalBytes is { } bytes ? (BytesRead ?? 0, bytes) : null;
 
     // At most the longest time that there is: a run that was paused for a day after the first of twenty million items would need longer.
     private static TimeSpan Times(TimeSpan elapsed, double factor) =>

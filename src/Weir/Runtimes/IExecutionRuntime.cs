@@ -201,6 +201,7 @@ public sealed record RuntimeOptions
         Require.AtLeastOne(TotalConcurrency ?? 1, nameof(TotalConcurrency));
         Require.NotBoth(TotalConcurrency, ConcurrencyLimit, nameof(TotalConcurrency), nameof(ConcurrencyLimit));
         RuntimePolicies.Validate(Policies);
+        RuntimePolicies.RefuseResume(Policies, "the Policies of a call");
         RuntimePolicies.RefuseTwoLimits(Policies, (object?)TotalConcurrency ?? ConcurrencyLimit);
         Require.GracePeriod(GracePeriod, nameof(GracePeriod));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
@@ -304,6 +305,17 @@ internal sealed class RuntimePolicies
             throw new ArgumentException(
                 "The runtime has a TotalConcurrency or ConcurrencyLimit, so its Policies cannot have a concurrency limit too.",
                 nameof(policies.ConcurrencyLimit));
+        }
+    }
+
+    /// <exception cref="ArgumentException">The policies have a checkpoint.</exception>
+    [StackTraceHidden]
+    public static void RefuseResume(ParallelRunOptions? policies, string place)
+    {
+        if (policies is { Resume: not null })
+        {
+            throw new ArgumentException(
+                $"Resume must be null in the Policies of a runtime, whose calls would share the checkpoint: set it in {place}.", nameof(policies.Resume));
         }
     }
 

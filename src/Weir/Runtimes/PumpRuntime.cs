@@ -13,6 +13,7 @@ using Weir.Observability;
 using Weir.Operators;
 using Weir.Policies;
 using Weir.Resilience;
+using Weir.Resume;
 
 namespace Weir.Runtimes;
 
@@ -60,7 +61,9 @@ internal sealed class PumpRuntime(
     {
         processOptions = calls.Check(items, processor, processOptions, typeof(TResult));
         ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
-        return StartMany(items, keys, processor, processOptions, out _, cancellationToken);
+        return processOptions.Policies?.Resume is null
+            ? StartMany(items, keys, processor, processOptions, out _, cancellationToken)
+            : ResumeMany(items, keys, processor, processOptions, cancellationToken);
     }
 
     public IAsyncEnumerable<(int Index, ItemOutcome<TItem, TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
@@ -72,7 +75,40 @@ internal sealed class PumpRuntime(
     {
         processOptions = calls.Check(items, processor, processOptions, typeof(TResult));
         ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
-        return Stream(items, keys, processor, orderedOutput, processOptions, cancellationToken);
+        if (processOptions.Policies is not { Resume: not null } resumed)
+        {
+            return Stream(items, keys, processor, orderedOutput, processOptions, cancellationToken);
+        }
+
+        ResumedRun.Check<TItem>(items, resumed);
+        policies.Of<TItem, TResult>(processOptions);
+        return new ResumedStream<(int Index, ItemOutcome<TItem, TResult> Outcome), (int Index, ItemOutcome<TItem, TResult> Outcome)>(
+            () =>
+            {
+                ResumeSession session = ResumedRun.Session<TItem>(items, resumed, RuntimeSource.CountOf(items), hasBatches: false, options.TimeProvider);
+                ProcessManyOptions run = processOptions with { Policies = resumed with { Resume = null, Session = session } };
+                return (session, Stream(session.Filter(items), keys, processor, orderedOutput, run, cancellationToken));
+            },
+            ResumedRun.DoneIndexOf,
+            static outcome => outcome,
+            cancellationToken);
+    }
+
+    private Task<ItemOutcome<TItem, TResult>[]> ResumeMany<TItem, TResult>(
+        IEnumerable<TItem> items,
+        ItemKeys<TItem>? keys,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        ProcessManyOptions processOptions,
+        CancellationToken cancellationToken)
+    {
+        policies.Of<TItem, TResult>(processOptions);
+        ParallelRunOptions resumed = processOptions.Policies!;
+        ResumeSession session = ResumedRun.Session<TItem>(items, resumed, RuntimeSource.CountOf(items), hasBatches: false, options.TimeProvider);
+        return ResumedRun.Of(
+            session,
+            resumed,
+            run => StartMany(session.Filter(items), keys, processor, processOptions with { Policies = run }, out _, cancellationToken),
+            cancellationToken);
     }
 
     /// <summary>Runs the items of a call whose arguments have been checked.</summary>
@@ -570,6 +606,13 @@ internal static class RuntimeSource
     {
         Source<T> source = Of(items, out count);
         return keys is null ? source : keys.Lanes(source, count < 0 ? MostWaiting : int.MaxValue);
+    }
+
+    /// <summary>How many items there are; negative if that is not known before the end.</summary>
+    public static int CountOf<T>(IEnumerable<T> items)
+    {
+        _ = Of(items, out int count);
+        return count;
     }
 
     private static Source<T> Of<T>(IEnumerable<T> items, out int count)

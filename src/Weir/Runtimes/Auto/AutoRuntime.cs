@@ -108,6 +108,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         CancellationToken cancellationToken = default)
     {
         options = _calls.Check(items, processor, options, typeof(TResult));
+        RuntimePolicies.RefuseResume(options.Policies, "a call of ProcessManyAsync");
         ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
         return WithDecisionsAsync(_runtime.StartMany(items, keys, processor, options, out RuntimeCall? call, cancellationToken), call as AutoCall);
     }

@@ -1,0 +1,389 @@
+using System.Threading.Tasks.Sources;
+using Weir.Runtimes;
+using Weir.TestKit;
+
+namespace Weir.Tests.Operators.Resume;
+
+/// <summary>Does a run that is killed again and again leave nothing out, and repeat no more than a second? The clock, the disk and the kills are the test's.</summary>
+public class KillSimulationTests
+{
+    private const int Kills = 1_250;
+
+    public enum Shape
+    {
+        ForEach,
+        List,
+        Outcomes,
+        Stream,
+        OrderedStream,
+        OutcomesStream,
+        Batches,
+        Keys,
+        Lanes,
+        Concurrent,
+        Direct,
+    }
+
+    [Theory(Timeout = 300_000)]
+    [InlineData(Shape.ForEach)]
+    [InlineData(Shape.List)]
+    [InlineData(Shape.Outcomes)]
+    [InlineData(Shape.Stream)]
+    [InlineData(Shape.OrderedStream)]
+    [InlineData(Shape.OutcomesStream)]
+    [InlineData(Shape.Batches)]
+    [InlineData(Shape.Keys)]
+    [InlineData(Shape.Lanes)]
+    [InlineData(Shape.Concurrent)]
+    [InlineData(Shape.Direct)]
+    public async Task NothingIsLeftOut_WhereverTheProcessIsKilled(Shape shape)
+    {
+        int kills = 0;
+        for (int seed = 1; kills < Kills; seed++)
+        {
+            World world = new(shape, seed);
+            await world.RunToTheEndAsync();
+            kills += world.Kills;
+            world.Check();
+        }
+    }
+
+    /// <summary>The items, what was done with them, the disk and the clock: all that outlives a process.</summary>
+    private sealed class World
+    {
+        private static readonly TimeSpan Second = TimeSpan.FromSeconds(1);
+
+        private readonly Shape _shape;
+        private readonly int _seed;
+        private readonly Random _random;
+        private readonly ModelDisk _disk = new();
+        private readonly ManualTimeProvider _clock = new();
+        private readonly int[] _items;
+        private readonly int _limit;
+        private readonly bool _losesPower;
+        private readonly Lock _lock = new();
+
+        // Under _lock.
+        private readonly List<(int Item, TimeSpan At, int Life)> _effects = [];
+        private readonly List<TimeSpan> _ends = [];
+
+        public World(Shape shape, int seed)
+        {
+            _shape = shape;
+            _seed = seed;
+            _random = new Random((seed * 31) + (int)shape);
+            _items = [.. Enumerable.Range(0, _random.Next(1, 60))];
+            _limit = _random.Next(1, 8);
+            _losesPower = _random.Next(2) == 0;
+        }
+
+        public int Kills { get; private set; }
+
+        private int Next(int below)
+        {
+            lock (_random)
+            {
+                return _random.Next(below);
+            }
+        }
+
+        private void Shuffle(int[] items)
+        {
+            lock (_random)
+            {
+                _random.Shuffle(items);
+            }
+        }
+
+        private bool IsStream => _shape is Shape.Stream or Shape.OrderedStream or Shape.OutcomesStream;
+
+        public async Task RunToTheEndAsync()
+        {
+            for (int life = 0; ; life++)
+            {
+                Assert.True(life < 1_000, $"{_shape}, seed {_seed}: no end");
+                Life now = new(this, life, kills: life < 30);
+                bool killed = await now.LiveAsync().WaitAsync(TimeSpan.FromSeconds(60));
+                _ends.Add(now.DiedAt);
+                if (!killed && !now.HasFailures)
+                {
+                    return;
+                }
+
+                if (killed)
+                {
+                    Kills++;
+                    if (_losesPower)
+                    {
+                        _disk.LosePower(_random);
+                    }
+                    else
+                    {
+                        _disk.Kill();
+                    }
+                }
+            }
+        }
+
+        public void Check()
+        {
+            string world = $"{_shape}, seed {_seed}";
+            foreach (IGrouping<int, (int Item, TimeSpan At, int Life)> effects in _effects.GroupBy(static e => e.Item))
+            {
+                (int Item, TimeSpan At, int Life)[] all = [.. effects.OrderBy(static e => e.Life)];
+                Assert.True(all.Select(static e => e.Life).Distinct().Count() == all.Length, $"{world}: item {effects.Key} twice in one run");
+
+                // In a stream, the effect is the consumer's, and nobody else knows when it comes back.
+                TimeSpan atMost = Second * (_losesPower ? 2 : 1);
+                foreach ((_, TimeSpan at, int life) in all[..^1])
+                {
+                    Assert.True(IsStream || _ends[life] - at <= atMost, $"{world}: item {effects.Key} of {at} was repeated after a kill at {_ends[life]}");
+                }
+            }
+
+            int[] leftOut = [.. _items.Except(_effects.Select(static e => e.Item))];
+            Assert.True(leftOut.Length == 0, $"{world}: left out {string.Join(' ', leftOut)}");
+        }
+
+        /// <summary>One process.</summary>
+        private sealed class Life
+        {
+            private readonly World _world;
+            private readonly int _life;
+            private readonly bool _mayDie;
+            private readonly SemaphoreSlim _changed = new(0);
+            private readonly SemaphoreSlim _noted = new(0);
+            private readonly CancellationTokenSource _stop = new();
+
+            // Under the world's lock.
+            private readonly List<(int[] Items, Call Gate)> _inFlight = [];
+            private volatile bool _isDead;
+
+            public Life(World world, int life, bool kills)
+            {
+                _world = world;
+                _life = life;
+                _mayDie = kills;
+                world._disk.IsDead = () => _isDead;
+                world._disk.Before = _ => MayDie(10);
+            }
+
+            public bool HasFailures { get; private set; }
+
+            public TimeSpan DiedAt { get; private set; }
+
+            public async Task<bool> LiveAsync()
+            {
+                Task run = RunAsync();
+                while (!_isDead && !run.IsCompleted)
+                {
+                    if (_world.Next(2) == 0)
+                    {
+                        _world._clock.Advance(TimeSpan.FromMilliseconds(_world.Next(500)));
+                    }
+
+                    await Task.WhenAny(run, _changed.WaitAsync());
+                    if (EndOne() && !_world.IsStream)
+                    {
+                        await _noted.WaitAsync();
+                    }
+
+                    MayDie(12);
+                }
+
+                if (!_isDead)
+                {
+                    await run;
+                    return false;
+                }
+
+                // What is left of the process must not reach the next one.
+                await _stop.CancelAsync();
+                while (!run.IsCompleted)
+                {
+                    EndOne();
+                    await Task.WhenAny(run, _changed.WaitAsync(TimeSpan.FromMilliseconds(1)));
+                }
+
+                _ = run.Exception;
+                return true;
+            }
+
+            private void MayDie(int oneIn)
+            {
+                if (_mayDie && !_isDead && _world.Next(oneIn) == 0)
+                {
+                    DiedAt = TimeSpan.FromTicks(_world._clock.GetTimestamp());
+                    _isDead = true;
+                }
+            }
+
+            // Whether an item or batch was ended that succeeds.
+            private bool EndOne()
+            {
+                Call gate;
+                bool fails;
+                lock (_world._lock)
+                {
+                    if (_inFlight.Count == 0)
+                    {
+                        return false;
+                    }
+
+                    int at = _world.Next(_inFlight.Count);
+                    (int[] items, gate) = _inFlight[at];
+                    _inFlight.RemoveAt(at);
+                    fails = _mayDie && _world.Next(15) == 0;
+                    if (!fails && !_world.IsStream)
+                    {
+                        Note(items);
+                    }
+                }
+
+                if (fails)
+                {
+                    HasFailures = true;
+                    gate.End(new TestException());
+                }
+                else
+                {
+                    gate.End(null);
+                }
+
+                return !fails;
+            }
+
+            private void Note(int[] items)
+            {
+                if (!_isDead)
+                {
+                    _world._effects.AddRange(items.Select(i => (i, TimeSpan.FromTicks(_world._clock.GetTimestamp()), _life)));
+                }
+            }
+
+            private void NoteInStream(int item)
+            {
+                lock (_world._lock)
+                {
+                    Note([item]);
+                }
+            }
+
+            private ValueTask CallAsync(params int[] items) => new(new Call(this, items), 0);
+
+            private ValueTask<int> ResultAsync(int item) => new(new Call(this, [item]), 0);
+
+            private async Task RunAsync()
+            {
+                Checkpoint checkpoint = new(new CheckpointFile("done", _world._disk)) { OnNoted = () => _noted.Release() };
+                ParallelRunOptions options = new()
+                {
+                    MaxDegreeOfParallelism = _world._limit,
+                    ErrorMode = ErrorMode.BestEffort,
+                    TimeProvider = _world._clock,
+                    OrderedOutput = _world._shape == Shape.OrderedStream,
+                    Resume = checkpoint.OfVersion("items", "1"),
+                };
+                IEnumerable<int> items = _world._seed % 2 == 0 ? _world._items : _world._items.Select(static i => i);
+                switch (_world._shape)
+                {
+                    case Shape.ForEach:
+                        await items.ForEachParallelAsync((i, _) => CallAsync(i), options, _stop.Token);
+                        break;
+
+                    case Shape.List:
+                        await items.SelectParallelAsync((i, _) => ResultAsync(i), options, _stop.Token);
+                        break;
+
+                    case Shape.Outcomes:
+                        await items.SelectParallelOutcomesAsync((i, _) => ResultAsync(i), options, _stop.Token);
+                        break;
+
+                    case Shape.Stream or Shape.OrderedStream:
+                        await foreach (int item in items.SelectParallelStreamAsync((i, _) => ResultAsync(i), options, cancellationToken: _stop.Token))
+                        {
+                            NoteInStream(item);
+                        }
+
+                        break;
+
+                    case Shape.OutcomesStream:
+                        await foreach ((_, ItemOutcome<int, int> outcome) in items.SelectParallelOutcomesStreamAsync((i, _) => ResultAsync(i), options, _stop.Token))
+                        {
+                            if (outcome.IsSuccess)
+                            {
+                                NoteInStream(outcome.Value);
+                            }
+                        }
+
+                        break;
+
+                    case Shape.Batches:
+                        await items.ForEachBatchParallelAsync(3, (batch, _) => CallAsync([.. batch]), options, cancellationToken: _stop.Token);
+                        break;
+
+                    case Shape.Keys:
+                        // In another order each time.
+                        int[] shuffled = [.. items];
+                        _world.Shuffle(shuffled);
+                        options = options with { Resume = checkpoint.By((int i) => $"item {i}\n") };
+                        await shuffled.ForEachParallelAsync((i, _) => CallAsync(i), options, _stop.Token);
+                        break;
+
+                    case Shape.Lanes:
+                        await items.PartitionBy(static i => i % 5).ForEachParallelAsync((i, _) => CallAsync(i), options, _stop.Token);
+                        break;
+
+                    default:
+                        await using (IExecutionRuntime runtime = _world._shape == Shape.Direct
+                            ? new DirectRuntime(new() { TimeProvider = _world._clock })
+                            : new ConcurrentRuntime(_world._limit, new() { TimeProvider = _world._clock }))
+                        {
+                            await runtime.ProcessManyAsync(
+                                items,
+                                (i, _) => ResultAsync(i),
+                                new() { Policies = new ParallelRunOptions { Resume = options.Resume } },
+                                _stop.Token);
+                        }
+
+                        break;
+                }
+            }
+
+            /// <summary>A call that the test can end only once the run waits for it. So its end has reached the run when the test goes on.</summary>
+            private sealed class Call(Life life, int[] items) : IValueTaskSource<int>, IValueTaskSource
+            {
+                private ManualResetValueTaskSourceCore<int> _core;
+
+                public void End(Exception? failure)
+                {
+                    if (failure is null)
+                    {
+                        _core.SetResult(items[0]);
+                    }
+                    else
+                    {
+                        _core.SetException(failure);
+                    }
+                }
+
+                public ValueTaskSourceStatus GetStatus(short token) => _core.GetStatus(token);
+
+                public int GetResult(short token) => _core.GetResult(token);
+
+                void IValueTaskSource.GetResult(short token) => _core.GetResult(token);
+
+                public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
+                {
+                    _core.OnCompleted(continuation, state, token, flags);
+                    lock (life._world._lock)
+                    {
+                        life._inFlight.Add((items, this));
+                    }
+
+                    life._changed.Release();
+                }
+            }
+        }
+    }
+}
