@@ -1,11 +1,11 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
+using Weir.Checkpoints;
 using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Threads;
-using Weir.Resume;
 using TimerDelay = Weir.Resilience.TimerDelay;
 
 namespace Weir.Observability;

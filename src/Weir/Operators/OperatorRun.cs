@@ -1,13 +1,13 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Threading.Channels;
+using Weir.Checkpoints;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
 using Weir.Observability;
 using Weir.Policies;
 using Weir.Resilience;
-using Weir.Resume;
 
 namespace Weir.Operators;
 
@@ -103,7 +103,7 @@ internal static class OperatorRun
         CancellationToken cancellationToken,
         [CallerMemberName] string operation = "",
         [CallerArgumentExpression(nameof(selector))] string call = "") =>
-        options.Resume is not null ? ResumedStream(source, selector, options, cancellationToken, operation, call) : StreamOf<TItem, TResult, TResult>(
+        options.Resume is not null ? ResumedStream(source, selector, options, operation, call, cancellationToken) : StreamOf<TItem, TResult, TResult>(
             options,
             (output, enumeratorToken) => StartStream(source(), selector, output, options, operation, cancellationToken, enumeratorToken),
             options.Output.DisposeUnusedResults ? UnusedOf.Results<TResult>(options) : null,
@@ -114,9 +114,9 @@ internal static class OperatorRun
         Func<Source<TItem>> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions options,
-        CancellationToken cancellationToken,
         string operation,
-        string call)
+        string call,
+        CancellationToken cancellationToken)
     {
         CheckTypes<TItem, TResult>(options);
         TaskCalls.RefuseTasks(typeof(TResult), call);
@@ -469,7 +469,7 @@ internal static class OperatorRun
     {
         if (options.Resume is null)
         {
-            return OutcomesStreamOf(source, selector, options, cancellationToken, operation, call);
+            return OutcomesStreamOf(source, selector, options, operation, call, cancellationToken);
         }
 
         CheckTypes<TItem, TResult>(options);
@@ -479,7 +479,7 @@ internal static class OperatorRun
             {
                 Source<TItem> items = source();
                 ResumeSession session = ResumedRun.SessionOf(items);
-                return (session, OutcomesStreamOf(() => items, selector, options with { Resume = null, Session = session }, cancellationToken, operation, call));
+                return (session, OutcomesStreamOf(() => items, selector, options with { Resume = null, Session = session }, operation, call, cancellationToken));
             },
             ResumedRun.DoneIndexOf,
             static outcome => outcome,
@@ -490,9 +490,9 @@ internal static class OperatorRun
         Func<Source<TItem>> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions options,
-        CancellationToken cancellationToken,
         string operation,
-        string call) =>
+        string call,
+        CancellationToken cancellationToken) =>
         StreamOf<TItem, TResult, (int Index, ItemOutcome<TItem, TResult> Outcome)>(
             options,
             (output, enumeratorToken) =>

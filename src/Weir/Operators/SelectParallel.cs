@@ -2,7 +2,6 @@ using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 using Weir.Core.Sources;
 using Weir.Operators;
-using Weir.Resume;
 
 namespace Weir;
 

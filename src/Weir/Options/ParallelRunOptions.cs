@@ -1,10 +1,10 @@
 using System.ComponentModel;
 using System.Diagnostics.CodeAnalysis;
+using Weir.Checkpoints;
 using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Resilience;
-using Weir.Resume;
 
 namespace Weir;
 

@@ -125,7 +125,10 @@ public sealed record ProgressSnapshot
     /// <summary>Items that have ended with a result, per second since the start.</summary>
     public double ItemsPerSecond => Elapsed > TimeSpan.Zero ? Succeeded / Elapsed.TotalSeconds : 0;
 
-    /// <summary>Items that have ended, with or without a result, or were <see cref="Skipped"/>, in percent of <see cref="TotalItems"/>; or else bytes, of <see cref="TotalBytes"/>.</summary>
+    /// <summary>
+    /// Items that have ended, with or without a result, or were <see cref="Skipped"/>, in percent of <see cref="TotalItems"/>; or else bytes, of
+    /// <see cref="TotalBytes"/>.
+    /// </summary>
     /// <value>From 0 to 100; <see langword="null"/> if neither total is known.</value>
     public double? PercentComplete => Share switch
     {

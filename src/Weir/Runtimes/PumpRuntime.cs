@@ -2,6 +2,7 @@ using System.Collections;
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Threading.Channels;
+using Weir.Checkpoints;
 using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Live;
@@ -13,7 +14,6 @@ using Weir.Observability;
 using Weir.Operators;
 using Weir.Policies;
 using Weir.Resilience;
-using Weir.Resume;
 
 namespace Weir.Runtimes;
 

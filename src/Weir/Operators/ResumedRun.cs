@@ -1,9 +1,10 @@
 using System.Diagnostics;
 using System.Threading.Channels;
+using Weir.Checkpoints;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
 
-namespace Weir.Resume;
+namespace Weir.Operators;
 
 /// <summary>Runs with a checkpoint: the source without what is done, around it the opening of the checkpoint and its last save.</summary>
 internal static class ResumedRun

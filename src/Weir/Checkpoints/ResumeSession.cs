@@ -1,11 +1,12 @@
 using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
 using System.Runtime.CompilerServices;
 using System.Text;
 using Weir.Core;
 using Weir.Core.Sources;
 
-namespace Weir.Resume;
+namespace Weir.Checkpoints;
 
 // A run that goes on where another stopped.
 //
@@ -17,6 +18,8 @@ namespace Weir.Resume;
 // - A save that fails becomes a failure of the source, which ends the run at its next item: going on would make what has to be repeated ever more.
 
 /// <summary>What one run knows of its checkpoint.</summary>
+[SuppressMessage("Usage", "CA2208:Instantiate argument exceptions correctly", Justification = "A wrong option is named after its property.")]
+[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The semaphore has no handle, and a late tick still asks it.")]
 internal sealed class ResumeSession : ILanes
 {
     public const int MostKeys = 1_000_000;

@@ -1,6 +1,6 @@
 using Weir.TestKit;
 
-namespace Weir.Tests.Operators.Resume;
+namespace Weir.Tests.Operators.Checkpoints;
 
 /// <summary>A disk in memory. A crash takes what a real one may take: content that was not flushed, and the last new name.</summary>
 internal sealed class ModelDisk : CheckpointDisk

@@ -2,7 +2,7 @@ using System.Threading.Tasks.Sources;
 using Weir.Runtimes;
 using Weir.TestKit;
 
-namespace Weir.Tests.Operators.Resume;
+namespace Weir.Tests.Operators.Checkpoints;
 
 /// <summary>Does a run that is killed again and again leave nothing out, and repeat no more than a second? The clock, the disk and the kills are the test's.</summary>
 public class KillSimulationTests
@@ -102,7 +102,7 @@ public class KillSimulationTests
             for (int life = 0; ; life++)
             {
                 Assert.True(life < 1_000, $"{_shape}, seed {_seed}: no end");
-                Life now = new(this, life, kills: life < 30);
+                using Life now = new(this, life, kills: life < 30);
                 bool killed = await now.LiveAsync().WaitAsync(TimeSpan.FromSeconds(60));
                 _ends.Add(now.DiedAt);
                 if (!killed && !now.HasFailures)
@@ -146,7 +146,7 @@ public class KillSimulationTests
         }
 
         /// <summary>One process.</summary>
-        private sealed class Life
+        private sealed class Life : IDisposable
         {
             private readonly World _world;
             private readonly int _life;
@@ -171,6 +171,13 @@ public class KillSimulationTests
             public bool HasFailures { get; private set; }
 
             public TimeSpan DiedAt { get; private set; }
+
+            public void Dispose()
+            {
+                _changed.Dispose();
+                _noted.Dispose();
+                _stop.Dispose();
+            }
 
             public async Task<bool> LiveAsync()
             {

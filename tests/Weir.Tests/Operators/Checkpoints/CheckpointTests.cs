@@ -1,10 +1,10 @@
 using System.Collections.Concurrent;
 using System.Threading.Channels;
-using Weir.Resume;
+using Weir.Checkpoints;
 using Weir.Runtimes;
 using Weir.TestKit;
 
-namespace Weir.Tests.Operators.Resume;
+namespace Weir.Tests.Operators.Checkpoints;
 
 /// <summary>Does a run go on where another stopped, refuse what it cannot go on with, and tell what it left out?</summary>
 public sealed class CheckpointTests : IDisposable
