@@ -223,9 +223,9 @@ internal sealed class ResumeSession : ILanes
         _checkpoint.OnNoted?.Invoke();
     }
 
-    void ILanes.ItemEnded(long index, bool succeeded)
+    void ILanes.ItemEnded(long index, ItemEnd end)
     {
-        if (!succeeded)
+        if (end != ItemEnd.Succeeded)
         {
             Forget(index);
         }
@@ -234,7 +234,7 @@ internal sealed class ResumeSession : ILanes
             Done(index);
         }
 
-        Lanes?.ItemEnded(index, succeeded);
+        Lanes?.ItemEnded(index, end);
     }
 
     private void Take(CheckpointText saved)

@@ -80,14 +80,14 @@ internal sealed class PumpRuntime(
             return Stream(items, keys, processor, orderedOutput, processOptions, cancellationToken);
         }
 
-        ResumedRun.Check<TItem>(items, resumed);
+        ResumedRun.Check<TItem>(AwaitedItems<TItem>.Inner(items), resumed);
         policies.Of<TItem, TResult>(processOptions);
         return new ResumedStream<(int Index, ItemOutcome<TItem, TResult> Outcome), (int Index, ItemOutcome<TItem, TResult> Outcome)>(
             () =>
             {
-                ResumeSession session = ResumedRun.Session<TItem>(items, resumed, RuntimeSource.CountOf(items), hasBatches: false, options.TimeProvider);
+                ResumeSession session = ResumedRun.Session<TItem>(AwaitedItems<TItem>.Inner(items), resumed, RuntimeSource.CountOf(items), hasBatches: false, options.TimeProvider);
                 ProcessManyOptions run = processOptions with { Policies = resumed with { Resume = null, Session = session } };
-                return (session, Stream(session.Filter(items), keys, processor, orderedOutput, run, cancellationToken));
+                return (session, Stream(RuntimeSource.Left(items, session), keys, processor, orderedOutput, run, cancellationToken));
             },
             ResumedRun.DoneIndexOf,
             static outcome => outcome,
@@ -103,11 +103,11 @@ internal sealed class PumpRuntime(
     {
         policies.Of<TItem, TResult>(processOptions);
         ParallelRunOptions resumed = processOptions.Policies!;
-        ResumeSession session = ResumedRun.Session<TItem>(items, resumed, RuntimeSource.CountOf(items), hasBatches: false, options.TimeProvider);
+        ResumeSession session = ResumedRun.Session<TItem>(AwaitedItems<TItem>.Inner(items), resumed, RuntimeSource.CountOf(items), hasBatches: false, options.TimeProvider);
         return ResumedRun.Of(
             session,
             resumed,
-            run => StartMany(session.Filter(items), keys, processor, processOptions with { Policies = run }, out _, cancellationToken),
+            run => StartMany(RuntimeSource.Left(items, session), keys, processor, processOptions with { Policies = run }, out _, cancellationToken),
             cancellationToken);
     }
 
@@ -615,6 +615,10 @@ internal static class RuntimeSource
         return count;
     }
 
+    /// <summary>The items that are not done.</summary>
+    public static IEnumerable<T> Left<T>(IEnumerable<T> items, ResumeSession session) =>
+        items is AwaitedItems<T> awaited ? awaited.Left(session) : session.Filter(items);
+
     private static Source<T> Of<T>(IEnumerable<T> items, out int count)
     {
         if (items is IReadOnlyList<T> list)
@@ -674,6 +678,12 @@ internal sealed class AwaitedItems<T> : IEnumerable<T>, IReadAsSource<T>
         ArgumentNullException.ThrowIfNull(items);
         return new AwaitedItems<T>(null, items);
     }
+
+    /// <summary>The sequence or channel itself, if the items are of one.</summary>
+    public static object Inner(IEnumerable<T> items) => items is AwaitedItems<T> awaited ? awaited._items ?? (object)awaited._channel! : items;
+
+    /// <summary>The items that are not done.</summary>
+    public AwaitedItems<T> Left(ResumeSession session) => new(session.Filter(_items ?? _channel!.ReadAllAsync(CancellationToken.None)), null);
 
     public Source<T> MakeSource() => _channel is null ? SourceOf.AsyncEnumerable(_items!) : SourceOf.Channel(_channel);
 

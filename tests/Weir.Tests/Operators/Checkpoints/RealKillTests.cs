@@ -10,9 +10,16 @@ public sealed class RealKillTests : IDisposable
     private const string Marker = "WEIR_TESTS_RESUMED_RUN";
     private const int Count = 30_000;
 
-    private readonly string _folder = Directory.CreateTempSubdirectory("weir-kills-").FullName;
+    // Not in the process that is killed, which could not delete it.
+    private readonly string _folder = Environment.GetEnvironmentVariable(Marker) ?? Directory.CreateTempSubdirectory("weir-kills-").FullName;
 
-    public void Dispose() => Directory.Delete(_folder, recursive: true);
+    public void Dispose()
+    {
+        if (Environment.GetEnvironmentVariable(Marker) is null)
+        {
+            Directory.Delete(_folder, recursive: true);
+        }
+    }
 
     [Fact(Timeout = 3_600_000)]
     public async Task NothingIsLeftOut_WhenTheProcessIsKilled()
