@@ -31,7 +31,7 @@ internal static class OperatorRun
 
         if (options.Resume is not null)
         {
-            return ResumedRun.Of(source, options, run => List(source, selector, run, cancellationToken, operation, call), cancellationToken);
+            return ResumedList(source, selector, options, operation, call, cancellationToken);
         }
 
         if (source.IsExhausted && !RunObservation.IsNoticed(options))
@@ -70,7 +70,7 @@ internal static class OperatorRun
 
         if (options.Resume is not null)
         {
-            return ResumedRun.Of(source, options, run => Discard(source, action, run, cancellationToken, operation), cancellationToken);
+            return ResumedDiscard(source, action, options, operation, cancellationToken);
         }
 
         if (source.IsExhausted && !RunObservation.IsNoticed(options))
@@ -109,6 +109,33 @@ internal static class OperatorRun
             options.Output.DisposeUnusedResults ? UnusedOf.Results<TResult>(options) : null,
             call,
             cancellationToken);
+
+    // Runs with a checkpoint. Separate, so that the start of other runs makes no closure.
+    private static Task<List<TResult>> ResumedList<TItem, TResult>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        ParallelRunOptions options,
+        string operation,
+        string call,
+        CancellationToken cancellationToken) =>
+        ResumedRun.Of(source, options, run => List(source, selector, run, cancellationToken, operation, call), cancellationToken);
+
+    private static Task ResumedDiscard<TItem>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask> action,
+        ParallelRunOptions options,
+        string operation,
+        CancellationToken cancellationToken) =>
+        ResumedRun.Of(source, options, run => Discard(source, action, run, cancellationToken, operation), cancellationToken);
+
+    private static Task<ItemOutcome<TItem, TResult>[]> ResumedOutcomes<TItem, TResult>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        ParallelRunOptions options,
+        string operation,
+        string call,
+        CancellationToken cancellationToken) =>
+        ResumedRun.Of(source, options, run => Outcomes(source, selector, run, cancellationToken, operation, call), cancellationToken);
 
     private static ResumedStream<(long Index, TResult Result), TResult> ResumedStream<TItem, TResult>(
         Func<Source<TItem>> source,
@@ -419,7 +446,7 @@ internal static class OperatorRun
 
         if (options.Resume is not null)
         {
-            return ResumedRun.Of(source, options, run => Outcomes(source, selector, run, cancellationToken, operation, call), cancellationToken);
+            return ResumedOutcomes(source, selector, options, operation, call, cancellationToken);
         }
 
         if (source.IsExhausted && !RunObservation.IsNoticed(options))
@@ -467,11 +494,20 @@ internal static class OperatorRun
         [CallerMemberName] string operation = "",
         [CallerArgumentExpression(nameof(selector))] string call = "")
     {
-        if (options.Resume is null)
-        {
-            return OutcomesStreamOf(source, selector, options, operation, call, cancellationToken);
-        }
+        return options.Resume is null
+            ? OutcomesStreamOf(source, selector, options, operation, call, cancellationToken)
+            : ResumedOutcomesStream(source, selector, options, operation, call, cancellationToken);
+    }
 
+    private static ResumedStream<(int Index, ItemOutcome<TItem, TResult> Outcome), (int Index, ItemOutcome<TItem, TResult> Outcome)>
+        ResumedOutcomesStream<TItem, TResult>(
+        Func<Source<TItem>> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        ParallelRunOptions options,
+        string operation,
+        string call,
+        CancellationToken cancellationToken)
+    {
         CheckTypes<TItem, TResult>(options);
         TaskCalls.RefuseTasks(typeof(TResult), call);
         return new ResumedStream<(int Index, ItemOutcome<TItem, TResult> Outcome), (int Index, ItemOutcome<TItem, TResult> Outcome)>(

@@ -75,11 +75,21 @@ internal sealed class PumpRuntime(
     {
         processOptions = calls.Check(items, processor, processOptions, typeof(TResult));
         ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
-        if (processOptions.Policies is not { Resume: not null } resumed)
-        {
-            return Stream(items, keys, processor, orderedOutput, processOptions, cancellationToken);
-        }
+        return processOptions.Policies?.Resume is null
+            ? Stream(items, keys, processor, orderedOutput, processOptions, cancellationToken)
+            : ResumeStream(items, keys, processor, orderedOutput, processOptions, cancellationToken);
+    }
 
+    // Separate, as the next one, so that the start of other calls makes no closure.
+    private ResumedStream<(int Index, ItemOutcome<TItem, TResult> Outcome), (int Index, ItemOutcome<TItem, TResult> Outcome)> ResumeStream<TItem, TResult>(
+        IEnumerable<TItem> items,
+        ItemKeys<TItem>? keys,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        bool orderedOutput,
+        ProcessManyOptions processOptions,
+        CancellationToken cancellationToken)
+    {
+        ParallelRunOptions resumed = processOptions.Policies!;
         ResumedRun.Check<TItem>(AwaitedItems<TItem>.Inner(items), resumed);
         policies.Of<TItem, TResult>(processOptions);
         return new ResumedStream<(int Index, ItemOutcome<TItem, TResult> Outcome), (int Index, ItemOutcome<TItem, TResult> Outcome)>(
