@@ -1,0 +1,479 @@
+using System.Globalization;
+using System.Reflection;
+using Weir.Observability;
+
+namespace Weir.Dashboard.Page;
+
+/// <summary>What an address asks for: a view, and what to look for in it.</summary>
+internal sealed record PageRequest
+{
+    public static readonly (string View, string Title)[] Views =
+        [("overview", "Overview"), ("runs", "Runs"), ("networks", "Networks"), ("policies", "Limits and breakers"), ("queues", "Workers and queues")];
+
+    public required string View { get; init; }
+
+    /// <summary>The entry whose page it is, in the views <c>entry</c> and <c>letters</c>.</summary>
+    public required string Id { get; init; }
+
+    /// <summary>A part of the name.</summary>
+    public required string Search { get; init; }
+
+    public required string State { get; init; }
+
+    public required LetterFilter Letters { get; init; }
+
+    public static PageRequest Read(Func<string, string?> field)
+    {
+        string view = field("view") ?? "";
+        bool isKnown = view is "entry" or "letters" || Array.Exists(Views, known => known.View == view);
+        return new PageRequest
+        {
+            View = isKnown ? view : "overview",
+            Id = field("id") ?? "",
+            Search = field("q")?.Trim() ?? "",
+            State = field("in") ?? "",
+            Letters = LetterFilter.Read(field),
+        };
+    }
+}
+
+/// <summary>What the page needs to draw itself for somebody.</summary>
+/// <param name="Request">What is asked for.</param>
+/// <param name="Now">What is live.</param>
+/// <param name="History">The past of an entry.</param>
+/// <param name="Token">Name and value of the anti-forgery field; null for somebody who may not act.</param>
+/// <param name="Found">What the search for letters has found, in that view.</param>
+/// <param name="Failure">Why it failed, if it did.</param>
+internal sealed record PageData(
+    PageRequest Request, WeirSnapshot Now, Func<string, IReadOnlyList<LivePoint>> History, (string Name, string Value)? Token, FoundItems? Found, string? Failure);
+
+/// <summary>Writes the page. The same code draws it whole and draws its live part again, so both look the same, and a browser without script has all of it.</summary>
+/// <remarks>All of it is at one address; links and forms have only queries, so it does not matter under which path a proxy shows it.</remarks>
+internal static class PageWriter
+{
+    private const int MostRows = 100;
+    private static readonly string Style = Resource("page.css");
+    private static readonly string Script = Resource("page.js");
+
+    public static string Document(PageData data, string title, string nonce, string? result)
+    {
+        Markup page = new();
+        page.Add($"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"robots\" content=\"noindex\">");
+        page.Add($"<title>{title} – Weir</title><link rel=\"icon\" href=\"data:,\"><style nonce=\"{nonce}\">{Markup.Own(Style)}</style></head><body><a class=\"skip\" href=\"#live\">To the contents</a>");
+        page.Add($"<header><h1>{Markup.Text(title)}</h1><nav aria-label=\"Views\">");
+        foreach ((string view, string name) in PageRequest.Views)
+        {
+            page.Add($"<a href=\"?view={view}\"{(view == data.Request.View ? Markup.Own(" aria-current=\"page\"") : new Markup())}>{name}</a>");
+        }
+
+        page.Add($"</nav><span id=\"connection\" role=\"status\">Drawn {Words.Time(data.Now.Time)} UTC <label class=\"inline\" hidden><input type=\"checkbox\" id=\"hold\"> hold still</label></span></header>");
+        page.Add($"<main><p class=\"result\" id=\"result\" role=\"status\"{(result is null ? Markup.Own(" hidden") : new Markup())}>{result}</p><div id=\"live\">{Live(data)}</div></main>");
+        page.Add($"<script nonce=\"{nonce}\">{Markup.Own(Script)}</script></body></html>\n");
+        return page.ToString();
+    }
+
+    /// <summary>The part that changes.</summary>
+    public static Markup Live(PageData data)
+    {
+        Markup page = new();
+        switch (data.Request.View)
+        {
+            case "runs":
+                AddRuns(page, data, MostRows);
+                break;
+            case "networks":
+                AddNetworks(page, data, 50);
+                break;
+            case "policies":
+                AddPolicies(page, data, MostRows);
+                break;
+            case "queues":
+                AddHosts(page, data, MostRows);
+                break;
+            case "entry":
+                AddEntry(page, data);
+                break;
+            case "letters":
+                LettersView.Add(page, data);
+                break;
+            default:
+                AddOverview(page, data);
+                break;
+        }
+
+        return page;
+    }
+
+    /// <summary>A button that does something to an entry; nothing for who may not act.</summary>
+    public static Markup Button(PageData data, string id, string action, string label, string? ask = null, Markup? fields = null)
+    {
+        if (data.Token is not { } token)
+        {
+            return new Markup();
+        }
+
+        return $"<form method=\"post\" id=\"do-{action}-{id}\"{Ask(ask)}>{Hidden(token.Name, token.Value)}{Hidden("id", id)}{fields ?? new Markup()}<button name=\"do\" value=\"{action}\">{label}</button></form>";
+    }
+
+    public static Markup Ask(string? question) => question is null ? new Markup() : $" data-ask=\"{question}\"";
+
+    public static Markup Hidden(string name, string? value) => $"<input type=\"hidden\" name=\"{name}\" value=\"{Markup.Whole(value)}\">";
+
+    public static Markup State(LiveState state) => $"<span class=\"state {Words.Look(state)}\">{Words.State(state)}</span>";
+
+    public static Markup Link(LiveEntry entry) => $"<a href=\"?view=entry&amp;id={entry.Id}\">{Markup.Text(Words.Name(entry))}</a>";
+
+    private static void AddOverview(Markup page, PageData data)
+    {
+        IReadOnlyList<LiveEntry> all = data.Now.Entries;
+        List<LiveEntry> runs = [.. all.Where(static entry => entry.Kind == LiveKind.Run)];
+        long letters = all.Where(static entry => entry.Kind == LiveKind.Queue).Sum(static entry => entry.Queue?.DeadLetters ?? 0);
+        int open = all.Count(IsOpen);
+        int breakers = all.Count(static entry => entry.Kind == LiveKind.Breaker);
+        List<LiveEntry> limited = [.. all.Where(static entry => entry.Bottleneck is not null)];
+        page.Add($"<section id=\"now\"><h2>Now</h2><p class=\"answer {(limited.Count + open == 0 ? "calm" : "")}\">");
+        page.Add($"{Words.Count(runs.Count, "run")} with {Words.Number(runs.Sum(static run => run.Rate1s ?? run.Rate ?? 0))} items a second; ");
+        int networks = all.Count(static entry => entry.Kind == LiveKind.Network);
+        page.Add($"{(networks == 0 ? "no blocks" : $"{Words.Count(all.Count(static entry => entry.Kind == LiveKind.Block), "block")} in {Words.Count(networks, "network")}")}; ");
+        page.Add($"{(breakers == 0 ? "no circuit breaker" : $"{open} of {Words.Count(breakers, "circuit")} open")}; {Words.Count(letters, "dead letter")}.</p>");
+        foreach (LiveEntry entry in limited.Take(5))
+        {
+            page.Add($"<p id=\"why-{entry.Id}\">{Link(entry)}: {Markup.Text(entry.Bottleneck!.Sentence)}</p>");
+        }
+
+        page.Add($"</section>");
+        AddRuns(page, data, 20);
+        AddNetworks(page, data, 3);
+        AddPolicies(page, data, 20);
+        AddHosts(page, data, 20);
+    }
+
+    private static bool IsOpen(LiveEntry entry) =>
+        entry.Kind == LiveKind.Breaker && (entry.State is LiveState.Open or LiveState.Isolated || entry.Circuits is { Open: > 0 });
+
+    private static void AddRuns(Markup page, PageData data, int most)
+    {
+        List<LiveEntry> runs = [.. data.Now.Entries.Where(static entry => entry.Kind is LiveKind.Run or LiveKind.Runtime)];
+        List<LiveEntry> found = [.. runs.Where(entry => Matches(entry, data.Request))];
+        page.Add($"<section id=\"runs\"><h2>Runs</h2>");
+        if (data.Request.View == "runs")
+        {
+            AddFilter(page, data.Request, [LiveState.Running, LiveState.Paused, LiveState.Stopping]);
+        }
+
+        if (found.Count == 0)
+        {
+            page.Add($"<p class=\"soft\">{(runs.Count == 0 ? "Nothing runs now." : $"None of {Words.Count(runs.Count, "run")} matches.")}</p></section>");
+            return;
+        }
+
+        AddTable(page, "Runs", Shown(found.Count, most, runs.Count, "runs"), ["State", "Name"], ["Done", "Failed", "Retried", "In flight", "Waiting", "Limit", "Rate"], ["Last hour", "End", ""]);
+        foreach (LiveEntry run in found.OrderByDescending(static run => run.Rate1s ?? run.Rate ?? -1).ThenBy(static run => run.Since).Take(most))
+        {
+            page.Add($"<tr id=\"row-{run.Id}\"><td>{State(run.State)}</td><td class=\"name\">{Link(run)}</td>{Numbers(run.Done, run.Failed, run.Retried, run.InFlight, run.Waiting, run.Limit)}<td class=\"number\">{Words.Rate(run)}</td>");
+            page.Add($"<td>{Drawings.Sparkline(data.History(run.Id))}</td><td>{End(run, data.Now.Time)}</td><td>{PauseButton(data, run)}</td></tr>");
+        }
+
+        page.Add($"</table></div></section>");
+    }
+
+    private static void AddNetworks(Markup page, PageData data, int most)
+    {
+        List<LiveEntry> networks = [.. data.Now.Entries.Where(static entry => entry.Kind == LiveKind.Network)];
+        page.Add($"<section id=\"networks\"><h2>Networks of blocks</h2>");
+        if (networks.Count == 0)
+        {
+            page.Add($"<p class=\"soft\">There are no blocks now.</p>");
+        }
+
+        foreach (LiveEntry network in networks.Take(most))
+        {
+            AddNetwork(page, data, network);
+        }
+
+        if (networks.Count > most)
+        {
+            page.Add($"<p><a href=\"?view=networks\">{most} of {networks.Count} networks are shown.</a></p>");
+        }
+
+        page.Add($"</section>");
+    }
+
+    private static void AddNetwork(Markup page, PageData data, LiveEntry network)
+    {
+        List<LiveEntry> blocks = [.. data.Now.Entries.Where(entry => entry.Kind == LiveKind.Block && entry.Parent == network.Id)];
+        page.Add($"<div id=\"net-{network.Id}\"><h3>{Link(network)} {State(network.State)}</h3>");
+        if (network.Bottleneck is { } bottleneck)
+        {
+            page.Add($"<p class=\"answer\">{Markup.Text(bottleneck.Sentence)}</p>");
+        }
+
+        if (blocks.Count > 0)
+        {
+            page.Add($"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Picture of the network\">{Drawings.Network(network, blocks)}</div>");
+            page.Add($"<details id=\"table-{network.Id}\"><summary>{Words.Count(blocks.Count, "block")} as a table</summary>");
+            AddTable(page, "Blocks", $"{Words.Count(blocks.Count, "block")} of {Words.Name(network)}", ["State", "Name"], ["Done", "Failed", "In flight", "Waiting", "Capacity", "Output", "Rate"], ["Time", "Feeds"]);
+            Dictionary<string, LiveEntry> byId = blocks.ToDictionary(static block => block.Id);
+            foreach (LiveEntry block in blocks)
+            {
+                LiveStage? stage = network.Stages?.FirstOrDefault(stage => stage.Id == block.Id);
+                page.Add($"<tr id=\"row-{block.Id}\"><td>{State(block.State)}</td><td class=\"name\">{Link(block)}</td>{Numbers(block.Done, block.Failed, block.InFlight, block.Waiting, block.Capacity, block.Output)}<td class=\"number\">{Words.Rate(block)}</td>");
+                page.Add($"<td>{(stage is null ? new Markup() : Drawings.Shares(stage))}</td><td class=\"name\">{Markup.Text(string.Join(", ", (block.Feeds ?? []).Where(byId.ContainsKey).Select(id => Words.Name(byId[id]))))}</td></tr>");
+            }
+
+            page.Add($"</table></div></details>");
+        }
+
+        page.Add($"</div>");
+    }
+
+    private static void AddPolicies(Markup page, PageData data, int most)
+    {
+        List<LiveEntry> all = [.. data.Now.Entries.Where(static entry => entry.Kind is LiveKind.Limit or LiveKind.RateLimit or LiveKind.Breaker)];
+        List<LiveEntry> found = [.. all.Where(entry => Matches(entry, data.Request))];
+        page.Add($"<section id=\"policies\"><h2>Limits and circuit breakers</h2>");
+        if (data.Request.View == "policies")
+        {
+            AddFilter(page, data.Request, [LiveState.Running, LiveState.Closed, LiveState.HalfOpen, LiveState.Open, LiveState.Isolated]);
+        }
+
+        if (found.Count == 0)
+        {
+            page.Add($"<p class=\"soft\">{(all.Count == 0 ? "There are no shared limits or breakers." : $"None of {all.Count} matches.")}</p></section>");
+            return;
+        }
+
+        AddTable(page, "Limits and circuit breakers", Shown(found.Count, most, all.Count, "limits and breakers"), ["State", "Name", "Kind"], ["In use", "Waiting", "Limit"], ["Last hour", "Last error", ""]);
+        foreach (LiveEntry policy in found.OrderByDescending(IsOpen).ThenByDescending(static policy => policy.Waiting ?? 0).Take(most))
+        {
+            Markup past = policy.Kind == LiveKind.Breaker ? Drawings.States(data.History(policy.Id)) : Drawings.Sparkline(data.History(policy.Id), ofUse: true);
+            page.Add($"<tr id=\"row-{policy.Id}\"><td>{State(policy.State)}</td><td class=\"name\">{Link(policy)}</td><td>{policy.Type}{Circuits(policy)}</td>{Numbers(policy.InFlight, policy.Waiting, policy.Limit)}");
+            page.Add($"<td>{past}</td><td class=\"text\">{Error(policy)}</td><td>{CircuitButtons(data, policy)}</td></tr>");
+        }
+
+        page.Add($"</table></div></section>");
+    }
+
+    private static void AddHosts(Markup page, PageData data, int most)
+    {
+        List<LiveEntry> hosts = [.. data.Now.Entries.Where(static entry => entry.Kind == LiveKind.Host)];
+        List<LiveEntry> queues = [.. data.Now.Entries.Where(static entry => entry.Kind == LiveKind.Queue)];
+        page.Add($"<section id=\"hosts\"><h2>Workers</h2>");
+        if (hosts.Count == 0)
+        {
+            page.Add($"<p class=\"soft\">There are no workers over queues.</p>");
+        }
+        else
+        {
+            AddTable(page, "Workers", Shown(hosts.Count, most, hosts.Count, "workers"), ["State", "Name"], ["Done", "Failed", "Retried", "In flight", "Dead letters", "Rate"], ["Last hour", "Last error", ""]);
+            foreach (LiveEntry host in hosts.Take(most))
+            {
+                page.Add($"<tr id=\"row-{host.Id}\"><td>{State(host.State)}</td><td class=\"name\">{Link(host)}</td>{Numbers(host.Done, host.Failed, host.Retried, host.InFlight, host.Queue?.DeadLetters)}<td class=\"number\">{Words.Rate(host)}</td>");
+                page.Add($"<td>{Drawings.Sparkline(data.History(host.Id))}</td><td class=\"text\">{Error(host)}</td><td>{LettersLink(host)}{PauseButton(data, host)}</td></tr>");
+            }
+
+            page.Add($"</table></div>");
+        }
+
+        page.Add($"</section><section id=\"queues\"><h2>Queues</h2>");
+        if (queues.Count == 0)
+        {
+            page.Add($"<p class=\"soft\">No queue is measured. <code>AddWeirGauges</code> of Weir.Hosting, or <code>WorkGauges.Start</code>, has them measured.</p>");
+        }
+        else
+        {
+            AddTable(page, "Queues", Shown(queues.Count, most, queues.Count, "queues"), ["State", "Name"], ["Backlog", "Scheduled", "In flight", "Dead letters"], ["Oldest", "Last error", ""]);
+            foreach (LiveEntry queue in queues.Take(most))
+            {
+                string oldest = queue.Queue?.OldestSeconds is { } seconds ? Words.Span(TimeSpan.FromSeconds(seconds)) : "";
+                page.Add($"<tr id=\"row-{queue.Id}\"><td>{State(queue.State)}</td><td class=\"name\">{Link(queue)}</td>{Numbers(queue.Queue?.Backlog, queue.Queue?.Scheduled, queue.Queue?.InFlight, queue.Queue?.DeadLetters)}");
+                page.Add($"<td>{oldest}</td><td class=\"text\">{Error(queue)}</td><td>{LettersLink(queue)}</td></tr>");
+            }
+
+            page.Add($"</table></div>");
+        }
+
+        page.Add($"</section>");
+    }
+
+    private static void AddEntry(Markup page, PageData data)
+    {
+        if (data.Now.Entries.FirstOrDefault(entry => entry.Id == data.Request.Id) is not { } entry)
+        {
+            page.Add($"<section id=\"entry\"><h2>{Markup.Text(data.Request.Id)}</h2><p>It is not live any more, or never was in this process.</p></section>");
+            return;
+        }
+
+        page.Add($"<section id=\"entry\"><h2>{Markup.Text(Words.Name(entry))} {State(entry.State)}</h2>");
+        if (entry.Bottleneck is { } bottleneck)
+        {
+            page.Add($"<p class=\"answer\">{Markup.Text(bottleneck.Sentence)}</p>");
+        }
+
+        page.Add($"<p>{(entry.Kind == LiveKind.Breaker ? Drawings.States(data.History(entry.Id), 640) : Drawings.Sparkline(data.History(entry.Id), 640, 120, entry.Kind == LiveKind.Limit))}</p>");
+        page.Add($"<p>{Buttons(data, entry)} {LettersLink(entry)}</p>");
+        AddTable(page, "Values", "All that is known of it", ["What", "Value"], [], []);
+        foreach ((string what, string? value) in Values(entry, data.Now))
+        {
+            if (!string.IsNullOrEmpty(value))
+            {
+                page.Add($"<tr><th scope=\"row\">{what}</th><td class=\"text\">{Markup.Text(value)}</td></tr>");
+            }
+        }
+
+        page.Add($"</table></div>");
+        foreach (LiveStage stage in entry.Stages ?? [])
+        {
+            page.Add($"<p>{Drawings.Shares(stage, 240)} {Markup.Text(Words.Stage(stage))}</p>");
+        }
+
+        page.Add($"</section>");
+        if (entry.Kind == LiveKind.Network)
+        {
+            AddNetwork(page, data, entry);
+        }
+    }
+
+    private static IEnumerable<(string What, string? Value)> Values(LiveEntry entry, WeirSnapshot now)
+    {
+        yield return ("Id", entry.Id);
+        yield return ("Kind", $"{entry.Kind}, {entry.Type}");
+        yield return ("Since", entry.Since is { } since ? $"{Words.Time(since)} UTC, {Words.Span(now.Time - since)} ago" : null);
+        yield return ("Part of", entry.Parent);
+        yield return ("Done", Whole(entry.Done));
+        yield return ("Failed", Whole(entry.Failed));
+        yield return ("Cancelled", Whole(entry.Cancelled));
+        yield return ("Retried", Whole(entry.Retried));
+        yield return ("In flight", Whole(entry.InFlight));
+        yield return ("Waiting", Whole(entry.Waiting) + (entry.Waits is { } waits
+            ? $" (retry {waits.Retry}, circuit breaker {waits.CircuitBreaker}, concurrency limit {waits.ConcurrencyLimit}, rate limit {waits.RateLimit})" : ""));
+        yield return ("Output", Whole(entry.Output));
+        yield return ("Limit", Whole(entry.Limit));
+        yield return ("Capacity", Whole(entry.Capacity));
+        yield return ("Total", Whole(entry.Total));
+        yield return ("Batches", Whole(entry.Batches));
+        yield return ("Rate since the start", PerSecond(entry.Rate));
+        yield return ("Rate of the last second", PerSecond(entry.Rate1s));
+        yield return ("Rate of the last minute", PerSecond(entry.Rate1m));
+        yield return ("End", entry.EstimatedEnd is { } end ? $"about {Words.Time(end)} UTC, in {Words.Span(end - now.Time)}" : null);
+        yield return ("Circuits", entry.Circuits is { } circuits ? $"{circuits.Closed} closed, {circuits.HalfOpen} half open, {circuits.Open} open" : null);
+        yield return ("Last error", entry.LastError is { } error ? $"{error.Type}: {error.Message}" : null);
+
+        static string? Whole(long? number) => number?.ToString("#,0", CultureInfo.InvariantCulture);
+        static string? PerSecond(double? rate) => rate is { } known ? $"{Words.Number(known)} a second" : null;
+    }
+
+    private static bool Matches(LiveEntry entry, PageRequest request) =>
+        request.View is not ("runs" or "policies")
+        || ((request.Search.Length == 0 || Words.Name(entry).Contains(request.Search, StringComparison.OrdinalIgnoreCase)
+            || entry.Type.Contains(request.Search, StringComparison.OrdinalIgnoreCase))
+            && (request.State.Length == 0 || entry.State.ToString() == request.State));
+
+    private static void AddFilter(Markup page, PageRequest request, LiveState[] states)
+    {
+        page.Add($"<form class=\"filter\" id=\"filter\">{Hidden("view", request.View)}<label>Name or type<input name=\"q\" value=\"{request.Search}\"></label><label>State<select name=\"in\"><option value=\"\">any</option>");
+        foreach (LiveState state in states)
+        {
+            page.Add($"<option value=\"{state.ToString()}\"{Selected(request.State == state.ToString())}>{Words.State(state)}</option>");
+        }
+
+        page.Add($"</select></label><button>Search</button></form>");
+    }
+
+    public static Markup Selected(bool isSelected) => isSelected ? Markup.Own(" selected") : new Markup();
+
+    /// <summary>Begins a table that scrolls in its own box. Whoever calls ends it: <c>&lt;/table&gt;&lt;/div&gt;</c>.</summary>
+    public static void AddTable(Markup page, string label, string caption, string[] first, string[] numbers, string[] last)
+    {
+        page.Add($"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\"><table><caption>{caption}</caption><tr>");
+        foreach (string name in first)
+        {
+            page.Add($"<th scope=\"col\">{name}</th>");
+        }
+
+        foreach (string name in numbers)
+        {
+            page.Add($"<th scope=\"col\" class=\"number\">{name}</th>");
+        }
+
+        foreach (string name in last)
+        {
+            page.Add($"<th scope=\"col\">{(name.Length > 0 ? name : "Actions")}</th>");
+        }
+
+        page.Add($"</tr>");
+    }
+
+    private static string Shown(int found, int most, int all, string what) => found > most
+        ? $"{most} of {Words.Number(found)} {what}, those with the most to do; search for others"
+        : found < all ? $"{found} of {Words.Number(all)} {what}" : $"{found} {what}";
+
+    private static Markup Numbers(params long?[] numbers)
+    {
+        Markup cells = new();
+        foreach (long? number in numbers)
+        {
+            cells.Add($"<td class=\"number\">{(number is { } known ? Words.Number(known) : "")}</td>");
+        }
+
+        return cells;
+    }
+
+    private static Markup Circuits(LiveEntry policy) => policy.Circuits is { } circuits
+        ? $" <span class=\"soft\">{circuits.Closed} closed, {circuits.HalfOpen} half open, {circuits.Open} open</span>" : new Markup();
+
+    private static string End(LiveEntry run, DateTimeOffset now) => run.Percent is not { } percent
+        ? ""
+        : run.EstimatedEnd is { } end ? $"{Words.Share(percent / 100)}, in {Words.Span(end - now)}" : Words.Share(percent / 100);
+
+    private static Markup Error(LiveEntry entry) => entry.LastError is { } error ? Markup.Text($"{error.Type}: {error.Message}") : new Markup();
+
+    private static Markup LettersLink(LiveEntry entry) => entry.Actions.Contains(LiveAction.DeadLetters)
+        ? $"<a href=\"?view=letters&amp;id={entry.Id}\">dead letters</a> "
+        : entry.Actions.Contains(LiveAction.Items) ? $"<a href=\"?view=letters&amp;id={entry.Id}&amp;state=waiting\">items</a> " : new Markup();
+
+    /// <summary>All that can be done with an entry, but for its letters.</summary>
+    private static Markup Buttons(PageData data, LiveEntry entry)
+    {
+        Markup buttons = PauseButton(data, entry);
+        if (entry.Actions.Contains(LiveAction.SetLimit))
+        {
+            buttons.Add(Button(
+                data, entry.Id, "limit", "Set limit", fields: $"<input type=\"number\" name=\"limit\" min=\"1\" max=\"2147483647\" required aria-label=\"New limit of {Words.Name(entry)}\" value=\"{(entry.Limit ?? 1).ToString(CultureInfo.InvariantCulture)}\">"));
+        }
+
+        if (entry.Actions.Contains(LiveAction.Stop))
+        {
+            buttons.Add(Button(data, entry.Id, "stop", "Stop gracefully", "Stop it? What has begun ends, and nothing else begins. This cannot be taken back."));
+        }
+
+        buttons.Add(CircuitButtons(data, entry));
+        return buttons;
+    }
+
+    private static Markup PauseButton(PageData data, LiveEntry entry) => !entry.Actions.Contains(LiveAction.Pause)
+        ? new Markup()
+        : entry.State == LiveState.Paused ? Button(data, entry.Id, "resume", "Resume") : Button(data, entry.Id, "pause", "Pause");
+
+    private static Markup CircuitButtons(PageData data, LiveEntry entry)
+    {
+        Markup buttons = new();
+        if (entry.Actions.Contains(LiveAction.Open))
+        {
+            buttons.Add(Button(data, entry.Id, "isolate", "Open", "Open it? All calls are refused until it is closed again."));
+        }
+
+        if (entry.Actions.Contains(LiveAction.Close))
+        {
+            buttons.Add(Button(data, entry.Id, "close", "Close"));
+        }
+
+        return buttons;
+    }
+
+    private static string Resource(string name)
+    {
+        using var reader = new StreamReader(Assembly.GetExecutingAssembly().GetManifestResourceStream(name)!);
+        return reader.ReadToEnd();
+    }
+}
