@@ -66,7 +66,8 @@ internal sealed class DashboardHandler : IDisposable
 
     public async Task AnswerAsync(HttpContext context)
     {
-        context.Response.Headers.CacheControl = "no-store";
+        // As the anti-forgery service wants it.
+        context.Response.Headers.CacheControl = "no-cache, no-store";
         context.Response.Headers.Vary = "Accept";
         context.Response.Headers.XContentTypeOptions = "nosniff";
         context.Response.Headers["Referrer-Policy"] = "no-referrer";
@@ -261,8 +262,8 @@ internal sealed class DashboardHandler : IDisposable
 
         AntiforgeryTokenSet tokens = context.RequestServices.GetRequiredService<IAntiforgery>().GetAndStoreTokens(context);
 
-        // The service would allow the page in a frame of the same site, and to be cached: this page is stricter.
-        context.Response.Headers.CacheControl = "no-store";
+        // The service would allow the page in a frame of the same site.
+        context.Response.Headers.XFrameOptions = "DENY";
         return (tokens.FormFieldName, tokens.RequestToken!);
     }
 

@@ -458,12 +458,12 @@ internal static class PageWriter
     private static Markup CircuitButtons(PageData data, LiveEntry entry)
     {
         Markup buttons = new();
-        if (entry.Actions.Contains(LiveAction.Open))
+        if (entry.Actions.Contains(LiveAction.Open) && entry.State != LiveState.Isolated)
         {
             buttons.Add(Button(data, entry.Id, "isolate", "Open", "Open it? All calls are refused until it is closed again."));
         }
 
-        if (entry.Actions.Contains(LiveAction.Close))
+        if (entry.Actions.Contains(LiveAction.Close) && entry.State != LiveState.Closed)
         {
             buttons.Add(Button(data, entry.Id, "close", "Close"));
         }
