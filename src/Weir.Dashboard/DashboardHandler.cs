@@ -93,7 +93,7 @@ internal sealed class DashboardHandler : IDisposable
                 break;
             case "application/json":
                 context.Response.ContentType = "application/json; charset=utf-8";
-                await context.Response.Body.WriteAsync(_fast.Look().ToJson(), context.RequestAborted).ConfigureAwait(false);
+                await context.Response.Body.WriteAsync(_fast.Look(isFresh: true).ToJson(), context.RequestAborted).ConfigureAwait(false);
                 break;
             default:
                 await DrawAsync(context, request, null).ConfigureAwait(false);
@@ -207,7 +207,7 @@ internal sealed class DashboardHandler : IDisposable
     private async Task DrawAsync(HttpContext context, PageRequest request, string? result)
     {
         string nonce = Convert.ToBase64String(RandomNumberGenerator.GetBytes(16));
-        PageData data = await ReadAsync(context, request, await TokenAsync(context).ConfigureAwait(false)).ConfigureAwait(false);
+        PageData data = await ReadAsync(context, request, await TokenAsync(context).ConfigureAwait(false), isFresh: true).ConfigureAwait(false);
         context.Response.Headers.ContentSecurityPolicy =
             $"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
         context.Response.ContentType = "text/html; charset=utf-8";
@@ -234,7 +234,7 @@ internal sealed class DashboardHandler : IDisposable
             string drawn = "";
             do
             {
-                string now = PageWriter.Live(await ReadAsync(context, request, token).ConfigureAwait(false)).ToString().ReplaceLineEndings(" ");
+                string now = PageWriter.Live(await ReadAsync(context, request, token, isFresh: false).ConfigureAwait(false)).ToString().ReplaceLineEndings(" ");
 
                 // A comment in place of what is the same tells the server that the browser is still there.
                 await context.Response.WriteAsync(now == drawn ? ":\n\n" : $"data: {now}\n\n", end.Token).ConfigureAwait(false);
@@ -267,9 +267,9 @@ internal sealed class DashboardHandler : IDisposable
         return (tokens.FormFieldName, tokens.RequestToken!);
     }
 
-    private async Task<PageData> ReadAsync(HttpContext context, PageRequest request, (string, string)? token)
+    private async Task<PageData> ReadAsync(HttpContext context, PageRequest request, (string, string)? token, bool isFresh)
     {
-        WeirSnapshot now = _fast.Look();
+        WeirSnapshot now = _fast.Look(isFresh);
         PageData data = new(request, now, id => _history.History(id).Points, token, null, null);
         if (request.View != "letters" || now.Entries.FirstOrDefault(entry => entry.Id == request.Id) is not { } queue)
         {
@@ -311,8 +311,10 @@ internal sealed class DashboardHandler : IDisposable
             _timer = time.CreateTimer(static watch => ((FastWatch)watch!).EndIfUnused(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         }
 
-        public WeirSnapshot Look()
+        /// <summary>What is live: as it is now, for who has just done something, or as the last look saw it, which all streams share.</summary>
+        public WeirSnapshot Look(bool isFresh)
         {
+            LiveWatch watch;
             lock (_lock)
             {
                 if (_isDisposed)
@@ -327,8 +329,10 @@ internal sealed class DashboardHandler : IDisposable
                     _timer.Change(Linger, Linger);
                 }
 
-                return _watch.Latest;
+                watch = _watch;
             }
+
+            return isFresh ? watch.Snapshot() : watch.Latest;
         }
 
         public void Dispose()

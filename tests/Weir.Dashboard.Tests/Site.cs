@@ -88,15 +88,20 @@ internal sealed partial class Site : IAsyncDisposable
     }
 
     /// <summary>Does something as a form of the page does, with the token of a page that was loaded before.</summary>
-    public async Task<(int Status, string Text)> ActAsync(string user, params (string Name, string Value)[] fields)
+    public Task<(int Status, string Text)> ActAsync(string user, params (string Name, string Value)[] fields) => ActAsync(user, "text/plain", fields);
+
+    /// <summary>The same, as a browser that wants an answer of a kind.</summary>
+    public async Task<(int Status, string Text)> ActAsync(string user, string accept, params (string Name, string Value)[] fields)
     {
-        (_, string page) = await GetAsync("?view=overview&for=token", user);
-        string token = Token().Match(await TokenPageAsync(page, user)).Groups[1].Value;
+        string id = fields.First(static field => field.Name == "id").Value;
+        (_, string entry) = await GetAsync($"?view=entry&id={id}", user);
+        (_, string letters) = await GetAsync($"?view=letters&id={id}", user);
+        string token = Token().Match(entry + letters).Groups[1].Value;
         using HttpRequestMessage request = new(HttpMethod.Post, "/weir")
         {
             Content = new FormUrlEncodedContent([new("__RequestVerificationToken", token), .. fields.Select(static field => KeyValuePair.Create(field.Name, field.Value))]),
         };
-        return await SendAsync(request, user, "text/plain");
+        return await SendAsync(request, user, accept);
     }
 
     public async Task<(int Status, string Text)> SendAsync(HttpRequestMessage request, string? user, string? accept = null, params (string Name, string Value)[] headers)
@@ -125,18 +130,6 @@ internal sealed partial class Site : IAsyncDisposable
     {
         Client.Dispose();
         await _app.DisposeAsync();
-    }
-
-    // Each page of somebody who may act has the token in its forms, if there is something to act on.
-    private async Task<string> TokenPageAsync(string page, string user)
-    {
-        if (Token().IsMatch(page))
-        {
-            return page;
-        }
-
-        LiveEntry? first = WeirDiagnostics.Snapshot().Entries.FirstOrDefault(static entry => entry.Actions.Count > 0);
-        return first is null ? page : (await GetAsync($"?view=entry&id={first.Id}", user)).Text;
     }
 
     [GeneratedRegex("name=\"__RequestVerificationToken\" value=\"([^\"]+)\"")]

@@ -123,14 +123,14 @@ internal static class Drawings
 
     private static bool IsOpen(LivePoint point) => point.State is LiveState.Open or LiveState.Isolated;
 
-    private static string Line(IReadOnlyList<LivePoint> points, Func<LivePoint, double> value, double most, int width, int height)
+    private static Markup Line(IReadOnlyList<LivePoint> points, Func<LivePoint, double> value, double most, int width, int height)
     {
         // Two points a pixel say no more than one.
         int step = Math.Max(1, points.Count / width);
         double seconds = Math.Max(1, (points[^1].Time - points[0].Time).TotalSeconds);
-        return string.Join(' ', points.Where((_, i) => i % step == 0 || i == points.Count - 1).Select(point => string.Create(
+        return Markup.Whole(string.Join(' ', points.Where((_, i) => i % step == 0 || i == points.Count - 1).Select(point => string.Create(
             CultureInfo.InvariantCulture,
-            $"{(point.Time - points[0].Time).TotalSeconds / seconds * width:F1},{height - 1 - (value(point) / Math.Max(most, double.Epsilon) * (height - 3)):F1}")));
+            $"{(point.Time - points[0].Time).TotalSeconds / seconds * width:F1},{height - 1 - (value(point) / Math.Max(most, double.Epsilon) * (height - 3)):F1}"))));
     }
 
     /// <summary>How many links lie between a block and the first of its network, at most. Of a circle, the link back to its first block does not count.</summary>

@@ -311,7 +311,7 @@ internal static class PageWriter
         }
 
         page.Add($"<p>{(entry.Kind == LiveKind.Breaker ? Drawings.States(data.History(entry.Id), 640) : Drawings.Sparkline(data.History(entry.Id), 640, 120, entry.Kind == LiveKind.Limit))}</p>");
-        page.Add($"<p>{Buttons(data, entry)} {LettersLink(entry)}</p>");
+        page.Add($"<div>{Buttons(data, entry)} {LettersLink(entry)}</div>");
         AddTable(page, "Values", "All that is known of it", ["What", "Value"], [], []);
         foreach ((string what, string? value) in Values(entry, data.Now))
         {

@@ -8,14 +8,17 @@
   let source = null;
   let last = null;
 
+  // A form's field named id hides the form's own.
+  const idOf = node => (node.getAttribute && node.getAttribute('id')) || '';
+
   // Changes the old children into the new ones and leaves alone what is equal, so that focus, selection and scroll positions stay.
   const morph = (old, next) => {
     const byKey = new Map();
-    for (const child of old.children) if (child.id) byKey.set(child.id, child);
+    for (const child of old.children) if (idOf(child)) byKey.set(idOf(child), child);
     let at = old.firstChild;
     for (const wanted of [...next.childNodes]) {
-      let found = wanted.id ? byKey.get(wanted.id) : at;
-      if (!found || found.nodeName !== wanted.nodeName || (found.id || '') !== (wanted.id || '')) {
+      let found = idOf(wanted) ? byKey.get(idOf(wanted)) : at;
+      if (!found || found.nodeName !== wanted.nodeName || idOf(found) !== idOf(wanted)) {
         old.insertBefore(wanted, at);
         continue;
       }
@@ -61,7 +64,7 @@
 
   document.addEventListener('submit', async event => {
     const form = event.target;
-    if (form.method !== 'post') return;
+    if (form.getAttribute('method') !== 'post') return;
     event.preventDefault();
     const question = (event.submitter && event.submitter.dataset.ask) || form.dataset.ask;
     if (question && !confirm(question)) return;

@@ -34,14 +34,14 @@ public sealed class Browser : IAsyncLifetime
     }
 
     /// <summary>Opens a page of a width.</summary>
-    public Task<IPage> OpenAsync(int width, ColorScheme colours)
+    public Task<IPage> OpenAsync(int width, ColorScheme colours) =>
+        OpenAsync(new BrowserNewPageOptions { ViewportSize = new ViewportSize { Width = width, Height = 900 }, ColorScheme = colours });
+
+    /// <summary>Opens an empty page with options of its own: without script, say, or as somebody.</summary>
+    public Task<IPage> OpenAsync(BrowserNewPageOptions options)
     {
         Assert.SkipWhen(_browser is null, "There is no Chromium here; .ci/chromium installs it.");
-        return _browser!.NewPageAsync(new BrowserNewPageOptions
-        {
-            ViewportSize = new ViewportSize { Width = width, Height = 900 },
-            ColorScheme = colours,
-        });
+        return _browser!.NewPageAsync(options);
     }
 
     public async ValueTask DisposeAsync()

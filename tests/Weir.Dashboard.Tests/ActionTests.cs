@@ -1,0 +1,85 @@
+namespace Weir.Dashboard.Tests;
+
+/// <summary>What forms do, and what is written down of it.</summary>
+public class ActionTests
+{
+    private const string Ada = "ada:operators";
+
+    [Fact(Timeout = 60_000)]
+    public async Task ARun_IsPausedResumedLimitedAndStopped()
+    {
+        (RunControl control, Task run, TaskCompletionSource gate) = Things.Run("acted on", items: 1000);
+        await using Site site = await Site.StartAsync(Site.ForOperators);
+        string id = Things.IdOf("acted on", LiveKind.Run);
+
+        Assert.Equal((200, $"{id} is paused."), await site.ActAsync(Ada, ("do", "pause"), ("id", id)));
+        Assert.True(control.IsPaused);
+        Assert.Contains(">Resume</button>", (await site.GetAsync($"?view=entry&id={id}", Ada)).Text, StringComparison.Ordinal);
+        Assert.Equal(200, (await site.ActAsync(Ada, ("do", "resume"), ("id", id))).Status);
+        Assert.False(control.IsPaused);
+        Assert.Equal((200, $"{id} is limited to 5."), await site.ActAsync(Ada, ("do", "limit"), ("id", id), ("limit", "5")));
+        Assert.Equal(5, control.MaxDegreeOfParallelism);
+        Assert.Equal(200, (await site.ActAsync(Ada, ("do", "stop"), ("id", id))).Status);
+        Assert.True(control.IsStopped);
+        gate.SetResult();
+        await run.WithinAsync("the run that was stopped");
+
+        // Each with who did it.
+        Assert.Equal(4, site.Log.Count);
+        Assert.All(site.Log, line => Assert.StartsWith("ada did '", line, StringComparison.Ordinal));
+        Assert.Contains(site.Log, line => line.Contains("'limit' to " + id, StringComparison.Ordinal) && line.Contains("limit '5'", StringComparison.Ordinal));
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData("0")]
+    [InlineData("-3")]
+    [InlineData("many")]
+    [InlineData("2147483648")]
+    [InlineData("")]
+    public async Task ALimit_OutOfRange_IsRefusedWithOneSentence(string limit)
+    {
+        SharedConcurrencyLimit shared = new(3) { Name = $"limit '{limit}'" };
+        await using Site site = await Site.StartAsync(Site.ForOperators);
+        string id = Things.IdOf(shared.Name!, LiveKind.Limit);
+        Assert.Equal((400, "limit must be a whole number from 1 to 2147483647."), await site.ActAsync(Ada, ("do", "limit"), ("id", id), ("limit", limit)));
+        Assert.Equal(3, shared.Limit);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task ALimitAndABreaker_AreSet()
+    {
+        SharedConcurrencyLimit shared = new(3) { Name = "to be raised" };
+        CircuitBreaker breaker = new(new CircuitBreakerOptions { Name = "to be opened" });
+        await using Site site = await Site.StartAsync(Site.ForOperators);
+        Assert.Equal(200, (await site.ActAsync(Ada, ("do", "limit"), ("id", Things.IdOf("to be raised", LiveKind.Limit)), ("limit", "7"))).Status);
+        Assert.Equal(7, shared.Limit);
+
+        string id = Things.IdOf("to be opened", LiveKind.Breaker);
+        Assert.Equal((200, $"{id} is open until it is closed."), await site.ActAsync(Ada, ("do", "isolate"), ("id", id)));
+        Assert.True(breaker.IsIsolated);
+        Assert.Contains("isolated", (await site.GetAsync($"?view=entry&id={id}")).Text, StringComparison.Ordinal);
+        Assert.Equal((200, $"{id} is closed."), await site.ActAsync(Ada, ("do", "close"), ("id", id)));
+        Assert.Equal(CircuitBreakerState.Closed, breaker.State);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task WithoutScript_AFormDrawsThePageWithWhatBecameOfIt()
+    {
+        SharedConcurrencyLimit shared = new(3) { Name = "without script" };
+        await using Site site = await Site.StartAsync(Site.ForOperators);
+        string id = Things.IdOf("without script", LiveKind.Limit);
+        (_, string text) = await site.ActAsync(Ada, "text/html", ("do", "limit"), ("id", id), ("limit", "9"));
+        Assert.Contains($"role=\"status\">{id} is limited to 9.</p>", text, StringComparison.Ordinal);
+        Assert.Equal(9, shared.Limit);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task AnAction_ThatDoesNotExist_IsRefused()
+    {
+        SharedConcurrencyLimit shared = new(3) { Name = "no such action" };
+        await using Site site = await Site.StartAsync(Site.ForOperators);
+        string id = Things.IdOf(shared.Name!, LiveKind.Limit);
+        Assert.Equal((400, "There is no such action."), await site.ActAsync(Ada, ("do", "explode"), ("id", id)));
+        Assert.Equal((400, $"{id} is not live any more, or has no such action."), await site.ActAsync(Ada, ("do", "pause"), ("id", id)));
+    }
+}

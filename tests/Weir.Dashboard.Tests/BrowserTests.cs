@@ -1,0 +1,214 @@
+using System.Threading.Tasks.Dataflow;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.Playwright;
+using Weir.Cli.Tests.Report.Page;
+
+namespace Weir.Dashboard.Tests;
+
+/// <summary>The page in a browser. Where there is none, these are skipped and say why.</summary>
+public class BrowserTests(Browser browser) : IClassFixture<Browser>
+{
+    private const string Hostile = "<script>hacked=1</script><img src=x onerror=hacked=1>\u202Egnitset\"'`";
+
+    public static TheoryData<string, int, ColorScheme> Views()
+    {
+        TheoryData<string, int, ColorScheme> all = [];
+        foreach (string view in (string[])["overview", "runs", "networks", "policies", "queues", "entry", "letters"])
+        {
+            all.Add(view, 390, ColorScheme.Dark);
+            all.Add(view, 1280, ColorScheme.Light);
+        }
+
+        return all;
+    }
+
+    [Theory(Timeout = 120_000)]
+    [MemberData(nameof(Views))]
+    public async Task AView_WithHostileTexts_ShowsThemAsText_FitsAndAsksForNothingElse(string view, int width, ColorScheme colours)
+    {
+        string name = $"{view} {width} {Hostile}";
+        (_, Task run, TaskCompletionSource gate) = Things.Run(name + new string('x', 1_000_000));
+        (MemoryWorkQueue<string> queue, WorkGauges gauges) =
+            await Things.QueueAsync(name, ("a", DeadLetterReason.Failed, Hostile + "\n   at " + new string('y', 1_000_000), Hostile));
+        CircuitBreaker breaker = new(new CircuitBreakerOptions { Name = name });
+        breaker.Isolate(new InvalidOperationException(Hostile));
+        await using (queue)
+        await using (gauges)
+        await using (Site site = await Site.StartAsync(static options =>
+        {
+            Site.ForOperators(options);
+            options.Title = Hostile;
+            options.DescribeItem = static (_, bytes) => System.Text.Encoding.UTF8.GetString(bytes.Span);
+        }))
+        {
+            (IPage page, List<string> troubles) = await OpenAsync(site, width, colours, user: "ada:operators");
+            string id = Things.IdOf(name, view == "letters" ? LiveKind.Queue : LiveKind.Breaker);
+            await page.GotoAsync($"{site.Address}weir?view={view}&id={id}");
+            await page.Locator("#connection", new() { HasText = "Live" }).WaitForAsync();
+            await page.ScreenshotAsync(new() { Path = Path.Combine(Browser.Screenshots, $"dashboard-{view}-{width}.png"), FullPage = true });
+
+            Assert.Empty(troubles);
+            Assert.Null(await page.EvaluateAsync<object?>("window.hacked"));
+            Assert.Equal(0, await page.Locator("img").CountAsync());
+            Assert.Equal(1, await page.Locator("script").CountAsync());
+            Assert.True(await page.EvaluateAsync<int>("document.documentElement.scrollWidth") <= width, "the page is wider than its window");
+            Assert.Contains("<script>hacked", await page.Locator("h1").InnerTextAsync(), StringComparison.Ordinal);
+            Assert.True((await page.ContentAsync()).Length < 200_000, "a long text is not cut");
+            await page.CloseAsync();
+        }
+
+        GC.KeepAlive(breaker);
+        gate.SetResult();
+        await run.WithinAsync();
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task AButton_ActsAndThePageShowsIt_InTwoBrowsers()
+    {
+        (RunControl control, Task run, TaskCompletionSource gate) = Things.Run("pressed");
+        await using Site site = await Site.StartAsync(Site.ForOperators);
+        string address = $"{site.Address}weir?view=entry&id={Things.IdOf("pressed", LiveKind.Run)}";
+        (IPage first, List<string> troubles) = await OpenAsync(site, 1280, ColorScheme.Light, "ada:operators");
+        (IPage second, _) = await OpenAsync(site, 390, ColorScheme.Dark, "bob");
+        await first.GotoAsync(address);
+        await second.GotoAsync(address);
+        Assert.Equal(0, await second.Locator("button").CountAsync());
+
+        await first.GetByRole(AriaRole.Button, new() { Name = "Pause" }).ClickAsync();
+        await first.GetByRole(AriaRole.Button, new() { Name = "Resume" }).WaitForAsync();
+        Assert.True(control.IsPaused);
+        Assert.EndsWith("is paused.", await first.Locator("#result").InnerTextAsync(), StringComparison.Ordinal);
+        await second.Locator(".state", new() { HasText = "paused" }).WaitForAsync();
+
+        // By keyboard; and what is being typed is not drawn over.
+        ILocator limit = first.Locator("input[name=limit]");
+        await limit.FillAsync("17");
+        await first.WaitForTimeoutAsync(1500);
+        Assert.Equal("17", await limit.InputValueAsync());
+        await limit.PressAsync("Enter");
+        await first.Locator("#result", new() { HasText = "is limited to 17." }).WaitForAsync();
+        Assert.Equal(17, control.MaxDegreeOfParallelism);
+
+        // A question that is answered with no does nothing.
+        first.Dialog += (_, dialog) => _ = dialog.DismissAsync();
+        await first.GetByRole(AriaRole.Button, new() { Name = "Stop gracefully" }).ClickAsync();
+        Assert.False(control.IsStopped);
+        Assert.Empty(troubles);
+        await first.CloseAsync();
+        await second.CloseAsync();
+        control.Resume();
+        gate.SetResult();
+        await run.WithinAsync();
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task WithoutScript_ThePageIsWholeAndItsFormsWork()
+    {
+        (RunControl control, Task run, TaskCompletionSource gate) = Things.Run("plain");
+        await using Site site = await Site.StartAsync(Site.ForOperators);
+        (IPage page, _) = await OpenAsync(site, 800, ColorScheme.Light, "ada:operators", hasScript: false);
+        await page.GotoAsync($"{site.Address}weir?view=runs&q=plain");
+        Assert.Equal(1, await page.Locator("td.name").CountAsync());
+        await page.GetByRole(AriaRole.Button, new() { Name = "Pause" }).ClickAsync();
+        Assert.True(control.IsPaused);
+        Assert.EndsWith("is paused.", await page.Locator("#result").InnerTextAsync(), StringComparison.Ordinal);
+        await page.GetByRole(AriaRole.Link, new() { Name = "plain" }).ClickAsync();
+        Assert.Contains("paused", await page.Locator("h2").InnerTextAsync(), StringComparison.Ordinal);
+        await page.CloseAsync();
+        control.Resume();
+        gate.SetResult();
+        await run.WithinAsync();
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task ARestart_WhileThePageIsOpen_IsToldAndOver()
+    {
+        Site site = await Site.StartAsync();
+        string url = site.Address.ToString();
+        (IPage page, _) = await OpenAsync(site, 1280, ColorScheme.Light);
+        await page.GotoAsync($"{url}weir");
+        await page.Locator("#connection", new() { HasText = "Live" }).WaitForAsync();
+        await site.DisposeAsync();
+        await page.Locator("#connection", new() { HasText = "No connection, trying again" }).WaitForAsync();
+        SharedConcurrencyLimit shared = new(2) { Name = "after the restart" };
+        await using Site again = await Site.StartAsync(url: url);
+        await page.Locator("#connection", new() { HasText = "Live" }).WaitForAsync();
+        await page.Locator("td", new() { HasText = "after the restart" }).WaitForAsync();
+        Assert.Equal(2, shared.Limit);
+        await page.CloseAsync();
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task UnderAPathBase_AllOfItWorks()
+    {
+        SharedConcurrencyLimit shared = new(2) { Name = "under a base" };
+        await using Site site = await Site.StartAsync(Site.ForOperators, use: static app => app.UsePathBase("/tools/x"));
+        (IPage page, List<string> troubles) = await OpenAsync(site, 1280, ColorScheme.Light, "ada:operators");
+        await page.GotoAsync($"{site.Address}tools/x/weir?view=policies");
+        await page.Locator("#connection", new() { HasText = "Live" }).WaitForAsync();
+        await page.GetByRole(AriaRole.Link, new() { Name = "under a base" }).ClickAsync();
+        await page.Locator("input[name=limit]").FillAsync("5");
+        await page.GetByRole(AriaRole.Button, new() { Name = "Set limit" }).ClickAsync();
+        await page.Locator("#result", new() { HasText = "is limited to 5." }).WaitForAsync();
+        Assert.Equal(5, shared.Limit);
+        Assert.StartsWith("/tools/x/weir", new Uri(page.Url).AbsolutePath, StringComparison.Ordinal);
+        Assert.Empty(troubles);
+        await page.CloseAsync();
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task TenThousandRunsAndFiveHundredBlocks_AreUsable()
+    {
+        TaskCompletionSource gate = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task[] runs = [.. Enumerable.Range(0, 10_000).Select(number => new[] { number }.ForEachParallelAsync(
+            async (_, token) => await gate.Task.WaitAsync(token), new ParallelRunOptions { OperationName = $"many {number}" }, TestContext.Current.CancellationToken))];
+        List<Dataflow.TransformBlock<int, int>> blocks = [.. Enumerable.Range(0, 500).Select(static number =>
+            new Dataflow.TransformBlock<int, int>(static message => message, new ExecutionDataflowBlockOptions { NameFormat = $"block {number}" }))];
+        foreach ((Dataflow.TransformBlock<int, int> from, int number) in blocks.Select(static (block, number) => (block, number)).Skip(1))
+        {
+            blocks[(number - 1) / 2].LinkTo(from);
+        }
+
+        blocks[0].Post(1);
+        await using Site site = await Site.StartAsync();
+        (IPage page, List<string> troubles) = await OpenAsync(site, 1280, ColorScheme.Light);
+        await page.GotoAsync($"{site.Address}weir?view=runs");
+        Assert.Equal(101, await page.Locator("#runs tr").CountAsync());
+        Assert.Contains("100 of 10,", await page.Locator("caption").InnerTextAsync(), StringComparison.Ordinal);
+        await page.GetByLabel("Name or type").FillAsync("many 9876");
+        await page.GetByRole(AriaRole.Button, new() { Name = "Search" }).ClickAsync();
+        Assert.Equal("many 9876", await page.Locator("td.name a").InnerTextAsync());
+        await page.GotoAsync($"{site.Address}weir?view=networks");
+        await page.Locator("#connection", new() { HasText = "Live" }).WaitForAsync();
+        Assert.Equal(500, await page.Locator("svg g").CountAsync());
+        Assert.True(await page.EvaluateAsync<int>("document.documentElement.scrollWidth") <= 1280);
+        Assert.Empty(troubles);
+        await page.CloseAsync();
+        gate.SetResult();
+        await Task.WhenAll(runs).WithinAsync();
+    }
+
+    private async Task<(IPage Page, List<string> Troubles)> OpenAsync(
+        Site site, int width, ColorScheme colours, string? user = null, bool hasScript = true)
+    {
+        IPage page = await browser.OpenAsync(new BrowserNewPageOptions
+        {
+            ViewportSize = new ViewportSize { Width = width, Height = 900 },
+            ColorScheme = colours,
+            JavaScriptEnabled = hasScript,
+            ExtraHTTPHeaders = user is null ? null : [KeyValuePair.Create("X-User", user)],
+        });
+        page.SetDefaultTimeout(60_000);
+        List<string> troubles = [];
+        page.Console += (_, message) => troubles.Add($"{message.Type}: {message.Text}");
+        page.PageError += (_, error) => troubles.Add(error);
+        page.Request += (_, request) =>
+        {
+            if (!request.Url.StartsWith(site.Address.ToString(), StringComparison.Ordinal))
+            {
+                troubles.Add($"it asks for {request.Url}");
+            }
+        };
+        return (page, troubles);
+    }
+}
