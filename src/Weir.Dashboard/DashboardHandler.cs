@@ -9,6 +9,7 @@ using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging;
 using Microsoft.Net.Http.Headers;
+using Weir.Dashboard.Letters;
 using Weir.Dashboard.Page;
 using Weir.Observability;
 
@@ -206,7 +207,7 @@ internal sealed class DashboardHandler : IDisposable
 
     private async Task DrawAsync(HttpContext context, PageRequest request, string? result)
     {
-        string nonce = Convert.ToBase64String(RandomNumberGenerator.GetBytes(16));
+        string nonce = Convert.ToHexString(RandomNumberGenerator.GetBytes(16));
         PageData data = await ReadAsync(context, request, await TokenAsync(context).ConfigureAwait(false), isFresh: true).ConfigureAwait(false);
         context.Response.Headers.ContentSecurityPolicy =
             $"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";

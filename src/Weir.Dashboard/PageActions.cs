@@ -1,4 +1,5 @@
 using System.Globalization;
+using Weir.Dashboard.Letters;
 using Weir.Dashboard.Page;
 using Weir.Observability;
 using Weir.Resilience;

@@ -169,7 +169,7 @@ public class BrowserTests(Browser browser) : IClassFixture<Browser>
             blocks[(number - 1) / 2].LinkTo(from);
         }
 
-        blocks[0].Post(1);
+        blocks.ForEach(static block => block.Post(1));
         await using Site site = await Site.StartAsync();
         (IPage page, List<string> troubles) = await OpenAsync(site, 1280, ColorScheme.Light);
         await page.GotoAsync($"{site.Address}weir?view=runs");
@@ -184,6 +184,7 @@ public class BrowserTests(Browser browser) : IClassFixture<Browser>
         Assert.True(await page.EvaluateAsync<int>("document.documentElement.scrollWidth") <= 1280);
         Assert.Empty(troubles);
         await page.CloseAsync();
+        GC.KeepAlive(blocks);
         gate.SetResult();
         await Task.WhenAll(runs).WithinAsync();
     }

@@ -60,6 +60,7 @@ internal static class TablesApp
                 new AutoRun(host.Out, host.Error).RunAsync),
             BlocksGridCommand.Create(host.Out, host.Error),
             FewItemsCommand.Create(host.Out, host.Error),
+            DashboardCommand.Create(host.Out, host.Error),
             AdaptiveCommand.Create(host.Out, host.Error),
             OverloadCommand.Create(host.Out, host.Error),
             OfCommands(host, CommandPage.Load, "Measures weir load with 50 million items. About 16 minutes, 7 of them for the peers."),

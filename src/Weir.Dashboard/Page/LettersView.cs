@@ -1,4 +1,5 @@
 using System.Globalization;
+using Weir.Dashboard.Letters;
 using Weir.Observability;
 
 namespace Weir.Dashboard.Page;

@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Reflection;
+using Weir.Dashboard.Letters;
 using Weir.Observability;
 
 namespace Weir.Dashboard.Page;

@@ -23,6 +23,7 @@ public partial class HouseRulesTests
         ["Weir.RabbitMQ"] = ["Weir.Delivery"],
         ["Weir.PostgreSql"] = ["Weir.Delivery"],
         ["Weir.Hosting"] = ["Weir.Delivery"],
+        ["Weir.Dashboard"] = ["Weir.Delivery"],
         ["Weir.Explore"] = [],
         ["Weir.Lab"] = [],
         ["Weir.Lab.BenchmarkDotNet"] = ["Weir.Lab"],
@@ -41,7 +42,7 @@ public partial class HouseRulesTests
         ["Weir.Tables"] =
         [
             "Weir.Cli", "Weir.Cli.Kit", "Weir.Delivery.Cli", "Weir.Lab", "Weir.Lab.Catalog", "Weir.Lab.ColdStart", "Weir.Lab.Runtimes", "Weir.Lab.Suites",
-            "Weir.Limits",
+            "Weir.Limits", "Weir.Dashboard",
         ],
     };
 
@@ -70,6 +71,7 @@ public partial class HouseRulesTests
         ["Weir.RabbitMQ"] = ["Messages", "Connections", "Setup", "Publishing", "Queues"],
         ["Weir.PostgreSql"] = ["Setup", "Waiting", "Checkpoints", "Inbox", "Changes", "Queues"],
         ["Weir.Hosting"] = ["Processors", "Options", "Workers", "Health", "Registration"],
+        ["Weir.Dashboard"] = ["Options", "Letters", "Page", ""],
         ["Weir.Explore"] = ["Options", "Scheduling", "Model", "Rewriting", "Searching", ""],
         ["Weir.Lab"] =
         [
@@ -93,7 +95,7 @@ public partial class HouseRulesTests
         ["Weir.Audit"] = ["Load/Options", "Load/Passes", "Load", "Plan", "Engines", "Parts", "Servers", "Checks", "Report", ""],
         ["Weir.Tables"] =
         [
-            "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking", "FewItems", "Adaptive", "BlocksGrid", "Commands", "SelfChecks", "Verbs",
+            "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking", "FewItems", "Dashboard", "Adaptive", "BlocksGrid", "Commands", "SelfChecks", "Verbs",
             "Servers/Turns", "Servers/Changes", "Servers/Queue", "Servers/Broker", "Servers", "Peers", "App", "",
         ],
     };

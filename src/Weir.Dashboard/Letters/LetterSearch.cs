@@ -1,7 +1,7 @@
 using System.Globalization;
 using System.Runtime.CompilerServices;
 
-namespace Weir.Dashboard;
+namespace Weir.Dashboard.Letters;
 
 /// <summary>Which items of a queue somebody wants to see, or to act on: the fields of an address or a form.</summary>
 internal sealed record LetterFilter

@@ -1,0 +1,180 @@
+using System.Net.Http.Headers;
+using System.Threading.Tasks.Dataflow;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.Extensions.Logging;
+using Weir.Dashboard;
+using Weir.Resilience;
+
+namespace Weir.Tables.Dashboard;
+
+/// <summary>What the process has of the dashboard while a run goes on.</summary>
+internal enum DashboardArm
+{
+    /// <summary>No web server at all.</summary>
+    Nothing,
+
+    /// <summary>A web server with the page, which nobody looks at.</summary>
+    Mapped,
+
+    /// <summary>The same, with a browser's stream open.</summary>
+    LookedAt,
+}
+
+/// <summary>A sample of an arm.</summary>
+/// <param name="ItemsPerSecond">The pace of the run.</param>
+/// <param name="BytesPerItem">What the whole process allocated, for each item.</param>
+/// <param name="Drawings">How often the page was drawn meanwhile.</param>
+internal sealed record DashboardSample(double ItemsPerSecond, double BytesPerItem, int Drawings);
+
+/// <summary>What <c>dashboard</c> does: a run of items of 10 us on all processors, in turns without the page, with it, and with somebody who looks at it.</summary>
+/// <remarks>
+/// The reader of the stream is in the same process, so it takes from the run too: what is measured is more than what a browser on another machine costs. A window
+/// is longer than the time from one look of an unseen page to the next.
+/// </remarks>
+internal sealed class DashboardRun(TextWriter output, TextWriter progress)
+{
+    public const string Verb = "dashboard";
+
+    private static readonly TimeSpan Window = TimeSpan.FromSeconds(12);
+    private const int ItemsPerRun = 20_000;
+
+    /// <summary>Measures, and writes the page.</summary>
+    public async Task RunAsync(int rounds, FileInfo? page, CancellationToken cancellationToken)
+    {
+        PageFile.Check(page);
+        PageRun run = new(page, output);
+        long start = Stopwatch.GetTimestamp();
+        CalibratedSpin spin = CalibratedSpin.Of(TimeSpan.FromMicroseconds(10), CalibratedSpin.MeasureStepsPerSecond());
+        await using LiveThings things = new();
+        List<DashboardSample[]> samples = [];
+        DashboardArm[] arms = Enum.GetValues<DashboardArm>();
+        foreach (DashboardArm arm in arms)
+        {
+            _ = await SampleAsync(arm, spin, TimeSpan.FromSeconds(2), cancellationToken);
+        }
+
+        for (int round = 0; round < rounds; round++)
+        {
+            DashboardSample[] turn = new DashboardSample[arms.Length];
+            for (int i = 0; i < arms.Length; i++)
+            {
+                DashboardArm arm = arms[(i + round) % arms.Length];
+                turn[(int)arm] = await SampleAsync(arm, spin, Window, cancellationToken);
+            }
+
+            samples.Add(turn);
+            await progress.WriteLineAsync(Invariant(
+                $"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  mapped {turn[1].ItemsPerSecond / turn[0].ItemsPerSecond:0.000}, looked at {turn[2].ItemsPerSecond / turn[0].ItemsPerSecond:0.000}"));
+        }
+
+        string extent = Invariant($"{rounds} rounds of windows of {Window.TotalSeconds:0} s; {Stopwatch.GetElapsedTime(start).TotalSeconds:0} s in all");
+        await run.WriteAsync(DashboardPage.Render(run.Provenance(extent), samples, LiveThings.Count, run.Existing));
+    }
+
+    private static async Task<DashboardSample> SampleAsync(DashboardArm arm, CalibratedSpin spin, TimeSpan window, CancellationToken cancellationToken)
+    {
+        int[] items = [.. Enumerable.Range(0, ItemsPerRun)];
+        ParallelRunOptions options = new() { MaxDegreeOfParallelism = Environment.ProcessorCount, OperationName = "measured", Control = new RunControl() };
+        await using WebApplication? app = arm == DashboardArm.Nothing ? null : await StartAsync();
+        using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        Task<int> looking = arm == DashboardArm.LookedAt ? LookAsync(app!.Urls.First(), end.Token) : Task.FromResult(0);
+        long bytes = GC.GetTotalAllocatedBytes();
+        long count = 0;
+        long began = Stopwatch.GetTimestamp();
+        while (Stopwatch.GetElapsedTime(began) < window)
+        {
+            await items.ForEachParallelAsync(
+                (item, _) =>
+                {
+                    spin.Run(item);
+                    return default;
+                },
+                options,
+                cancellationToken);
+            count += items.Length;
+        }
+
+        double seconds = Stopwatch.GetElapsedTime(began).TotalSeconds;
+        double allocated = GC.GetTotalAllocatedBytes() - bytes;
+        await end.CancelAsync();
+        return new DashboardSample(count / seconds, allocated / count, await looking);
+    }
+
+    private static async Task<WebApplication> StartAsync()
+    {
+        WebApplicationBuilder builder = WebApplication.CreateSlimBuilder();
+        builder.Logging.ClearProviders();
+        WebApplication app = builder.Build();
+        app.Urls.Add("http://127.0.0.1:0");
+        app.MapWeir();
+        await app.StartAsync();
+        return app;
+    }
+
+    /// <summary>Reads the stream as a browser does.</summary>
+    /// <returns>How many drawings came.</returns>
+    private static async Task<int> LookAsync(string url, CancellationToken cancellationToken)
+    {
+        using HttpClient client = new();
+        using HttpRequestMessage request = new(HttpMethod.Get, url + "/weir");
+        request.Headers.Accept.Add(new MediaTypeWithQualityHeaderValue("text/event-stream"));
+        int drawings = 0;
+        try
+        {
+            using HttpResponseMessage response = await client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead, cancellationToken);
+            using StreamReader reader = new(await response.Content.ReadAsStreamAsync(cancellationToken));
+            while (await reader.ReadLineAsync(cancellationToken) is { } line)
+            {
+                drawings += line.StartsWith("data:", StringComparison.Ordinal) ? 1 : 0;
+            }
+        }
+        catch (OperationCanceledException)
+        {
+            // The window is over.
+        }
+
+        return drawings;
+    }
+
+    /// <summary>What else is live in the process, in all arms: runs that wait, blocks in a chain, limits and circuit breakers.</summary>
+    private sealed class LiveThings : IAsyncDisposable
+    {
+        private const int Runs = 100;
+        private const int Blocks = 50;
+        private const int Policies = 20;
+
+        private readonly TaskCompletionSource _gate = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private readonly Task[] _runs;
+        private readonly List<Weir.Dataflow.TransformBlock<int, int>> _blocks;
+        private readonly SharedConcurrencyLimit[] _limits;
+        private readonly CircuitBreaker[] _breakers;
+
+        public LiveThings()
+        {
+            _runs = [.. Enumerable.Range(0, Runs).Select(number => new[] { number }.ForEachParallelAsync(
+                async (_, _) => await _gate.Task, new ParallelRunOptions { OperationName = $"waiting {number}" }))];
+            _blocks = [.. Enumerable.Range(0, Blocks).Select(static number =>
+                new Weir.Dataflow.TransformBlock<int, int>(static message => message, new ExecutionDataflowBlockOptions { NameFormat = $"block {number}" }))];
+            foreach ((Weir.Dataflow.TransformBlock<int, int> from, Weir.Dataflow.TransformBlock<int, int> to) in _blocks.Zip(_blocks.Skip(1)))
+            {
+                from.LinkTo(to);
+            }
+
+            _blocks[0].Post(1);
+            _limits = [.. Enumerable.Range(0, Policies).Select(static number => new SharedConcurrencyLimit(4) { Name = $"limit {number}" })];
+            _breakers = [.. Enumerable.Range(0, Policies).Select(static number => new CircuitBreaker(new CircuitBreakerOptions { Name = $"breaker {number}" }))];
+        }
+
+        /// <summary>How many there are.</summary>
+        public static int Count => Runs + Blocks + (2 * Policies);
+
+        public async ValueTask DisposeAsync()
+        {
+            _gate.SetResult();
+            await Task.WhenAll(_runs);
+            GC.KeepAlive(_blocks);
+            GC.KeepAlive(_limits);
+            GC.KeepAlive(_breakers);
+        }
+    }
+}
