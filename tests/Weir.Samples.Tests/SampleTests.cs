@@ -119,6 +119,22 @@ public class SampleTests
     }
 
     [Fact(Timeout = Patience)]
+    public async Task Dashboard_Started_HasSomethingToLookAt()
+    {
+        await using SampleProgram program = SampleProgram.Start("Dashboard", "http://127.0.0.1:0");
+        using HttpClient client = new();
+        string address = (await program.LineAsync("listening on ")).Split(' ')[^1];
+        string[] parts = ["crawl", "import", "payments", "decode", "scale", "store", "database", "orders", "dead letters</a>"];
+        await Guard.UntilAsync(
+            async () =>
+            {
+                string page = await client.GetStringAsync(address, TestContext.Current.CancellationToken);
+                return parts.All(part => page.Contains(part, StringComparison.Ordinal));
+            },
+            "all parts of the sample on its page");
+    }
+
+    [Fact(Timeout = Patience)]
     public async Task WebFanOut_OneBackendDown_AnswersWithTheOthersAndLeavesItAlone()
     {
         Assert.SkipWhen(OperatingSystem.IsWindows(), "Signals of this kind are not sent between processes on Windows.");
