@@ -1,3 +1,4 @@
+using Microsoft.AspNetCore.Builder;
 using Weir.Resilience;
 using Weir.Runtimes;
 
@@ -23,6 +24,10 @@ public static class Given
     public static IAsyncEnumerable<string> events => EventsAsync();
 
     public static Backend client { get; } = new();
+
+    public static WebApplicationBuilder builder { get; } = WebApplication.CreateSlimBuilder();
+
+    public static WebApplication app { get; } = builder.Build();
 
     public static IExecutionRuntime runtime { get; } = new ConcurrentRuntime();
 
