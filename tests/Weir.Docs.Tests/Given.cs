@@ -1,4 +1,5 @@
 using Microsoft.AspNetCore.Builder;
+using Microsoft.Extensions.DependencyInjection;
 using Weir.Resilience;
 using Weir.Runtimes;
 
@@ -25,9 +26,19 @@ public static class Given
 
     public static Backend client { get; } = new();
 
-    public static WebApplicationBuilder builder { get; } = WebApplication.CreateSlimBuilder();
+    public static WebApplicationBuilder builder => WebApplication.CreateSlimBuilder();
 
-    public static WebApplication app { get; } = builder.Build();
+    /// <summary>An application with the services that an example before may have added.</summary>
+    public static WebApplication app
+    {
+        get
+        {
+            WebApplicationBuilder with = builder;
+            with.Services.AddAuthorization();
+            with.Services.AddAntiforgery();
+            return with.Build();
+        }
+    }
 
     public static IExecutionRuntime runtime { get; } = new ConcurrentRuntime();
 

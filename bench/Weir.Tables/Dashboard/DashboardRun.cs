@@ -143,7 +143,7 @@ internal sealed class DashboardRun(TextWriter output, TextWriter progress)
         private const int Blocks = 50;
         private const int Policies = 20;
 
-        private readonly TaskCompletionSource _gate = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private readonly TaskCompletionSource _release = new(TaskCreationOptions.RunContinuationsAsynchronously);
         private readonly Task[] _runs;
         private readonly List<Weir.Dataflow.TransformBlock<int, int>> _blocks;
         private readonly SharedConcurrencyLimit[] _limits;
@@ -152,7 +152,7 @@ internal sealed class DashboardRun(TextWriter output, TextWriter progress)
         public LiveThings()
         {
             _runs = [.. Enumerable.Range(0, Runs).Select(number => new[] { number }.ForEachParallelAsync(
-                async (_, _) => await _gate.Task, new ParallelRunOptions { OperationName = $"waiting {number}" }))];
+                async (_, _) => await _release.Task, new ParallelRunOptions { OperationName = $"waiting {number}" }))];
             _blocks = [.. Enumerable.Range(0, Blocks).Select(static number =>
                 new Weir.Dataflow.TransformBlock<int, int>(static message => message, new ExecutionDataflowBlockOptions { NameFormat = $"block {number}" }))];
             foreach ((Weir.Dataflow.TransformBlock<int, int> from, Weir.Dataflow.TransformBlock<int, int> to) in _blocks.Zip(_blocks.Skip(1)))
@@ -170,7 +170,7 @@ internal sealed class DashboardRun(TextWriter output, TextWriter progress)
 
         public async ValueTask DisposeAsync()
         {
-            _gate.SetResult();
+            _release.SetResult();
             await Task.WhenAll(_runs);
             GC.KeepAlive(_blocks);
             GC.KeepAlive(_limits);

@@ -18,7 +18,7 @@ internal static class LettersView
             return;
         }
 
-        page.Add($"<section id=\"letters\"><h2>{(filter.State == LetterFilter.Dead ? "Dead letters" : "Items")} of {PageWriter.Link(queue)}</h2>");
+        page.Add($"<section id=\"letters\"><h2>{(filter.State == LetterFilter.Dead ? "Dead letters" : "Items")} of {Parts.Link(queue)}</h2>");
         AddFilter(page, queue, filter);
         if ((data.Failure ?? filter.Complaint) is { } trouble)
         {
@@ -35,17 +35,17 @@ internal static class LettersView
 
     private static void AddFilter(Markup page, LiveEntry queue, LetterFilter filter)
     {
-        page.Add($"<form class=\"filter\" id=\"letter-filter\">{PageWriter.Hidden("view", "letters")}{PageWriter.Hidden("id", queue.Id)}<label>State<select name=\"state\">");
+        page.Add($"<form class=\"filter\" id=\"letter-filter\">{Parts.Hidden("view", "letters")}{Parts.Hidden("id", queue.Id)}<label>State<select name=\"state\">");
         foreach (string state in LetterFilter.States)
         {
             bool isPossible = queue.Actions.Contains(state == LetterFilter.Dead ? LiveAction.DeadLetters : LiveAction.Items);
-            page.Add($"<option value=\"{state}\"{PageWriter.Selected(filter.State == state)}{(isPossible ? new Markup() : Markup.Own(" disabled"))}>{state}</option>");
+            page.Add($"<option value=\"{state}\"{Parts.Selected(filter.State == state)}{(isPossible ? new Markup() : Markup.Own(" disabled"))}>{state}</option>");
         }
 
         page.Add($"</select></label><label>Kind<select name=\"kind\"><option value=\"\">any</option>");
         foreach (DeadLetterReason kind in Enum.GetValues<DeadLetterReason>())
         {
-            page.Add($"<option value=\"{kind.ToString()}\"{PageWriter.Selected(filter.Kind == kind)}>{kind.ToString()}</option>");
+            page.Add($"<option value=\"{kind.ToString()}\"{Parts.Selected(filter.Kind == kind)}>{kind.ToString()}</option>");
         }
 
         page.Add($"</select></label><label>Text<input name=\"text\" value=\"{Markup.Whole(filter.Text)}\"></label>");
@@ -66,12 +66,12 @@ internal static class LettersView
         if (isDead && data.Token is { } token && filter.Complaint is null)
         {
             // What becomes a dead letter after this page was drawn has not been seen by who presses the button.
-            Markup fields = $"{PageWriter.Hidden(token.Name, token.Value)}{PageWriter.Hidden("id", queue.Id)}{PageWriter.Hidden("kind", filter.Kind?.ToString())}{PageWriter.Hidden("text", filter.Text)}{PageWriter.Hidden("from", filter.From?.ToString("O", CultureInfo.InvariantCulture))}{PageWriter.Hidden("to", (filter.To ?? data.Now.Time).ToString("O", CultureInfo.InvariantCulture))}";
+            Markup fields = $"{Parts.Hidden(token.Name, token.Value)}{Parts.Hidden("id", queue.Id)}{Parts.Hidden("kind", filter.Kind?.ToString())}{Parts.Hidden("text", filter.Text)}{Parts.Hidden("from", filter.From?.ToString("O", CultureInfo.InvariantCulture))}{Parts.Hidden("to", (filter.To ?? data.Now.Time).ToString("O", CultureInfo.InvariantCulture))}";
             string all = Words.Count(found.Ids.Count, "dead letter");
             page.Add($"<form method=\"post\" id=\"all-letters\">{fields}<button name=\"do\" value=\"replay-all\" data-ask=\"Publish {all} again?\">Replay all {found.Ids.Count}</button><button class=\"danger\" name=\"do\" value=\"drop-all\" data-ask=\"Remove {all} for good?\">Drop all {found.Ids.Count}</button></form>");
         }
 
-        PageWriter.AddTable(page, "What was found", isDead ? "The oldest first" : "In the order of the queue", ["Id", "Kind"], ["Attempts"], [isDead ? "Since (UTC)" : "Due (UTC)", "Key", isDead ? "Error and contents" : "Contents", ""]);
+        Parts.AddTable(page, "What was found", isDead ? "The oldest first" : "In the order of the queue", ["Id", "Kind"], ["Attempts"], [isDead ? "Since (UTC)" : "Due (UTC)", "Key", isDead ? "Error and contents" : "Contents", ""]);
         int row = 0;
         foreach (FoundItem item in found.Shown)
         {
@@ -105,7 +105,7 @@ internal static class LettersView
 
     private static Markup LetterButtons(PageData data, LiveEntry queue, FoundItem item) => data.Token is not { } token
         ? new Markup()
-        : $"<form method=\"post\">{PageWriter.Hidden(token.Name, token.Value)}{PageWriter.Hidden("id", queue.Id)}{PageWriter.Hidden("letter", item.Id)}<button name=\"do\" value=\"replay\">Replay</button><button class=\"danger\" name=\"do\" value=\"drop\" data-ask=\"Remove it for good?\">Drop</button></form>";
+        : $"<form method=\"post\">{Parts.Hidden(token.Name, token.Value)}{Parts.Hidden("id", queue.Id)}{Parts.Hidden("letter", item.Id)}<button name=\"do\" value=\"replay\">Replay</button><button class=\"danger\" name=\"do\" value=\"drop\" data-ask=\"Remove it for good?\">Drop</button></form>";
 
     private static string Field(DateTimeOffset? time) => time?.UtcDateTime.ToString("yyyy-MM-ddTHH:mm:ss", CultureInfo.InvariantCulture) ?? "";
 

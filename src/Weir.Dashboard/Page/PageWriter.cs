@@ -5,49 +5,6 @@ using Weir.Observability;
 
 namespace Weir.Dashboard.Page;
 
-/// <summary>What an address asks for: a view, and what to look for in it.</summary>
-internal sealed record PageRequest
-{
-    public static readonly (string View, string Title)[] Views =
-        [("overview", "Overview"), ("runs", "Runs"), ("networks", "Networks"), ("policies", "Limits and breakers"), ("queues", "Workers and queues")];
-
-    public required string View { get; init; }
-
-    /// <summary>The entry whose page it is, in the views <c>entry</c> and <c>letters</c>.</summary>
-    public required string Id { get; init; }
-
-    /// <summary>A part of the name.</summary>
-    public required string Search { get; init; }
-
-    public required string State { get; init; }
-
-    public required LetterFilter Letters { get; init; }
-
-    public static PageRequest Read(Func<string, string?> field)
-    {
-        string view = field("view") ?? "";
-        bool isKnown = view is "entry" or "letters" || Array.Exists(Views, known => known.View == view);
-        return new PageRequest
-        {
-            View = isKnown ? view : "overview",
-            Id = field("id") ?? "",
-            Search = field("q")?.Trim() ?? "",
-            State = field("in") ?? "",
-            Letters = LetterFilter.Read(field),
-        };
-    }
-}
-
-/// <summary>What the page needs to draw itself for somebody.</summary>
-/// <param name="Request">What is asked for.</param>
-/// <param name="Now">What is live.</param>
-/// <param name="History">The past of an entry.</param>
-/// <param name="Token">Name and value of the anti-forgery field; null for somebody who may not act.</param>
-/// <param name="Found">What the search for letters has found, in that view.</param>
-/// <param name="Failure">Why it failed, if it did.</param>
-internal sealed record PageData(
-    PageRequest Request, WeirSnapshot Now, Func<string, IReadOnlyList<LivePoint>> History, (string Name, string Value)? Token, FoundItems? Found, string? Failure);
-
 /// <summary>Writes the page. The same code draws it whole and draws its live part again, so both look the same, and a browser without script has all of it.</summary>
 /// <remarks>All of it is at one address; links and forms have only queries, so it does not matter under which path a proxy shows it.</remarks>
 internal static class PageWriter
@@ -105,25 +62,6 @@ internal static class PageWriter
         return page;
     }
 
-    /// <summary>A button that does something to an entry; nothing for who may not act.</summary>
-    public static Markup Button(PageData data, string id, string action, string label, string? ask = null, Markup? fields = null)
-    {
-        if (data.Token is not { } token)
-        {
-            return new Markup();
-        }
-
-        return $"<form method=\"post\" id=\"do-{action}-{id}\"{Ask(ask)}>{Hidden(token.Name, token.Value)}{Hidden("id", id)}{fields ?? new Markup()}<button name=\"do\" value=\"{action}\">{label}</button></form>";
-    }
-
-    public static Markup Ask(string? question) => question is null ? new Markup() : $" data-ask=\"{question}\"";
-
-    public static Markup Hidden(string name, string? value) => $"<input type=\"hidden\" name=\"{name}\" value=\"{Markup.Whole(value)}\">";
-
-    public static Markup State(LiveState state) => $"<span class=\"state {Words.Look(state)}\">{Words.State(state)}</span>";
-
-    public static Markup Link(LiveEntry entry) => $"<a href=\"?view=entry&amp;id={entry.Id}\">{Markup.Text(Words.Name(entry))}</a>";
-
     private static void AddOverview(Markup page, PageData data)
     {
         IReadOnlyList<LiveEntry> all = data.Now.Entries;
@@ -139,7 +77,7 @@ internal static class PageWriter
         page.Add($"{(breakers == 0 ? "no circuit breaker" : $"{open} of {Words.Count(breakers, "circuit")} open")}; {Words.Count(letters, "dead letter")}.</p>");
         foreach (LiveEntry entry in limited.Take(5))
         {
-            page.Add($"<p id=\"why-{entry.Id}\">{Link(entry)}: {Markup.Text(entry.Bottleneck!.Sentence)}</p>");
+            page.Add($"<p id=\"why-{entry.Id}\">{Parts.Link(entry)}: {Markup.Text(entry.Bottleneck!.Sentence)}</p>");
         }
 
         page.Add($"</section>");
@@ -168,10 +106,10 @@ internal static class PageWriter
             return;
         }
 
-        AddTable(page, "Runs", Shown(found.Count, most, runs.Count, "runs"), ["State", "Name"], ["Done", "Failed", "Retried", "In flight", "Waiting", "Limit", "Rate"], ["Last hour", "End", ""]);
+        Parts.AddTable(page, "Runs", Shown(found.Count, most, runs.Count, "runs"), ["State", "Name"], ["Done", "Failed", "Retried", "In flight", "Waiting", "Limit", "Rate"], ["Last hour", "End", ""]);
         foreach (LiveEntry run in found.OrderByDescending(static run => run.Rate1s ?? run.Rate ?? -1).ThenBy(static run => run.Since).Take(most))
         {
-            page.Add($"<tr id=\"row-{run.Id}\"><td>{State(run.State)}</td><td class=\"name\">{Link(run)}</td>{Numbers(run.Done, run.Failed, run.Retried, run.InFlight, run.Waiting, run.Limit)}<td class=\"number\">{Words.Rate(run)}</td>");
+            page.Add($"<tr id=\"row-{run.Id}\"><td>{Parts.State(run.State)}</td><td class=\"name\">{Parts.Link(run)}</td>{Numbers(run.Done, run.Failed, run.Retried, run.InFlight, run.Waiting, run.Limit)}<td class=\"number\">{Words.Rate(run)}</td>");
             page.Add($"<td>{Drawings.Sparkline(data.History(run.Id))}</td><td>{End(run, data.Now.Time)}</td><td>{PauseButton(data, run)}</td></tr>");
         }
 
@@ -203,7 +141,7 @@ internal static class PageWriter
     private static void AddNetwork(Markup page, PageData data, LiveEntry network)
     {
         List<LiveEntry> blocks = [.. data.Now.Entries.Where(entry => entry.Kind == LiveKind.Block && entry.Parent == network.Id)];
-        page.Add($"<div id=\"net-{network.Id}\"><h3>{Link(network)} {State(network.State)}</h3>");
+        page.Add($"<div id=\"net-{network.Id}\"><h3>{Parts.Link(network)} {Parts.State(network.State)}</h3>");
         if (network.Bottleneck is { } bottleneck)
         {
             page.Add($"<p class=\"answer\">{Markup.Text(bottleneck.Sentence)}</p>");
@@ -213,12 +151,12 @@ internal static class PageWriter
         {
             page.Add($"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Picture of the network\">{Drawings.Network(network, blocks)}</div>");
             page.Add($"<details id=\"table-{network.Id}\"><summary>{Words.Count(blocks.Count, "block")} as a table</summary>");
-            AddTable(page, "Blocks", $"{Words.Count(blocks.Count, "block")} of {Words.Name(network)}", ["State", "Name"], ["Done", "Failed", "In flight", "Waiting", "Capacity", "Output", "Rate"], ["Time", "Feeds"]);
+            Parts.AddTable(page, "Blocks", $"{Words.Count(blocks.Count, "block")} of {Words.Name(network)}", ["State", "Name"], ["Done", "Failed", "In flight", "Waiting", "Capacity", "Output", "Rate"], ["Time", "Feeds"]);
             Dictionary<string, LiveEntry> byId = blocks.ToDictionary(static block => block.Id);
             foreach (LiveEntry block in blocks)
             {
                 LiveStage? stage = network.Stages?.FirstOrDefault(stage => stage.Id == block.Id);
-                page.Add($"<tr id=\"row-{block.Id}\"><td>{State(block.State)}</td><td class=\"name\">{Link(block)}</td>{Numbers(block.Done, block.Failed, block.InFlight, block.Waiting, block.Capacity, block.Output)}<td class=\"number\">{Words.Rate(block)}</td>");
+                page.Add($"<tr id=\"row-{block.Id}\"><td>{Parts.State(block.State)}</td><td class=\"name\">{Parts.Link(block)}</td>{Numbers(block.Done, block.Failed, block.InFlight, block.Waiting, block.Capacity, block.Output)}<td class=\"number\">{Words.Rate(block)}</td>");
                 page.Add($"<td>{(stage is null ? new Markup() : Drawings.Shares(stage))}</td><td class=\"name\">{Markup.Text(string.Join(", ", (block.Feeds ?? []).Where(byId.ContainsKey).Select(id => Words.Name(byId[id]))))}</td></tr>");
             }
 
@@ -244,11 +182,11 @@ internal static class PageWriter
             return;
         }
 
-        AddTable(page, "Limits and circuit breakers", Shown(found.Count, most, all.Count, "limits and breakers"), ["State", "Name", "Kind"], ["In use", "Waiting", "Limit"], ["Last hour", "Last error", ""]);
+        Parts.AddTable(page, "Limits and circuit breakers", Shown(found.Count, most, all.Count, "limits and breakers"), ["State", "Name", "Kind"], ["In use", "Waiting", "Limit"], ["Last hour", "Last error", ""]);
         foreach (LiveEntry policy in found.OrderByDescending(IsOpen).ThenByDescending(static policy => policy.Waiting ?? 0).Take(most))
         {
             Markup past = policy.Kind == LiveKind.Breaker ? Drawings.States(data.History(policy.Id)) : Drawings.Sparkline(data.History(policy.Id), ofUse: true);
-            page.Add($"<tr id=\"row-{policy.Id}\"><td>{State(policy.State)}</td><td class=\"name\">{Link(policy)}</td><td>{policy.Type}{Circuits(policy)}</td>{Numbers(policy.InFlight, policy.Waiting, policy.Limit)}");
+            page.Add($"<tr id=\"row-{policy.Id}\"><td>{Parts.State(policy.State)}</td><td class=\"name\">{Parts.Link(policy)}</td><td>{policy.Type}{Circuits(policy)}</td>{Numbers(policy.InFlight, policy.Waiting, policy.Limit)}");
             page.Add($"<td>{past}</td><td class=\"text\">{Error(policy)}</td><td>{CircuitButtons(data, policy)}</td></tr>");
         }
 
@@ -266,10 +204,10 @@ internal static class PageWriter
         }
         else
         {
-            AddTable(page, "Workers", Shown(hosts.Count, most, hosts.Count, "workers"), ["State", "Name"], ["Done", "Failed", "Retried", "In flight", "Dead letters", "Rate"], ["Last hour", "Last error", ""]);
+            Parts.AddTable(page, "Workers", Shown(hosts.Count, most, hosts.Count, "workers"), ["State", "Name"], ["Done", "Failed", "Retried", "In flight", "Dead letters", "Rate"], ["Last hour", "Last error", ""]);
             foreach (LiveEntry host in hosts.Take(most))
             {
-                page.Add($"<tr id=\"row-{host.Id}\"><td>{State(host.State)}</td><td class=\"name\">{Link(host)}</td>{Numbers(host.Done, host.Failed, host.Retried, host.InFlight, host.Queue?.DeadLetters)}<td class=\"number\">{Words.Rate(host)}</td>");
+                page.Add($"<tr id=\"row-{host.Id}\"><td>{Parts.State(host.State)}</td><td class=\"name\">{Parts.Link(host)}</td>{Numbers(host.Done, host.Failed, host.Retried, host.InFlight, host.Queue?.DeadLetters)}<td class=\"number\">{Words.Rate(host)}</td>");
                 page.Add($"<td>{Drawings.Sparkline(data.History(host.Id))}</td><td class=\"text\">{Error(host)}</td><td>{LettersLink(host)}{PauseButton(data, host)}</td></tr>");
             }
 
@@ -283,11 +221,11 @@ internal static class PageWriter
         }
         else
         {
-            AddTable(page, "Queues", Shown(queues.Count, most, queues.Count, "queues"), ["State", "Name"], ["Backlog", "Scheduled", "In flight", "Dead letters"], ["Oldest", "Last error", ""]);
+            Parts.AddTable(page, "Queues", Shown(queues.Count, most, queues.Count, "queues"), ["State", "Name"], ["Backlog", "Scheduled", "In flight", "Dead letters"], ["Oldest", "Last error", ""]);
             foreach (LiveEntry queue in queues.Take(most))
             {
                 string oldest = queue.Queue?.OldestSeconds is { } seconds ? Words.Span(TimeSpan.FromSeconds(seconds)) : "";
-                page.Add($"<tr id=\"row-{queue.Id}\"><td>{State(queue.State)}</td><td class=\"name\">{Link(queue)}</td>{Numbers(queue.Queue?.Backlog, queue.Queue?.Scheduled, queue.Queue?.InFlight, queue.Queue?.DeadLetters)}");
+                page.Add($"<tr id=\"row-{queue.Id}\"><td>{Parts.State(queue.State)}</td><td class=\"name\">{Parts.Link(queue)}</td>{Numbers(queue.Queue?.Backlog, queue.Queue?.Scheduled, queue.Queue?.InFlight, queue.Queue?.DeadLetters)}");
                 page.Add($"<td>{oldest}</td><td class=\"text\">{Error(queue)}</td><td>{LettersLink(queue)}</td></tr>");
             }
 
@@ -305,7 +243,7 @@ internal static class PageWriter
             return;
         }
 
-        page.Add($"<section id=\"entry\"><h2>{Markup.Text(Words.Name(entry))} {State(entry.State)}</h2>");
+        page.Add($"<section id=\"entry\"><h2>{Markup.Text(Words.Name(entry))} {Parts.State(entry.State)}</h2>");
         if (entry.Bottleneck is { } bottleneck)
         {
             page.Add($"<p class=\"answer\">{Markup.Text(bottleneck.Sentence)}</p>");
@@ -313,7 +251,7 @@ internal static class PageWriter
 
         page.Add($"<p>{(entry.Kind == LiveKind.Breaker ? Drawings.States(data.History(entry.Id), 640) : Drawings.Sparkline(data.History(entry.Id), 640, 120, entry.Kind == LiveKind.Limit))}</p>");
         page.Add($"<div>{Buttons(data, entry)} {LettersLink(entry)}</div>");
-        AddTable(page, "Values", "All that is known of it", ["What", "Value"], [], []);
+        Parts.AddTable(page, "Values", "All that is known of it", ["What", "Value"], [], []);
         foreach ((string what, string? value) in Values(entry, data.Now))
         {
             if (!string.IsNullOrEmpty(value))
@@ -372,37 +310,13 @@ internal static class PageWriter
 
     private static void AddFilter(Markup page, PageRequest request, LiveState[] states)
     {
-        page.Add($"<form class=\"filter\" id=\"filter\">{Hidden("view", request.View)}<label>Name or type<input name=\"q\" value=\"{request.Search}\"></label><label>State<select name=\"in\"><option value=\"\">any</option>");
+        page.Add($"<form class=\"filter\" id=\"filter\">{Parts.Hidden("view", request.View)}<label>Name or type<input name=\"q\" value=\"{request.Search}\"></label><label>State<select name=\"in\"><option value=\"\">any</option>");
         foreach (LiveState state in states)
         {
-            page.Add($"<option value=\"{state.ToString()}\"{Selected(request.State == state.ToString())}>{Words.State(state)}</option>");
+            page.Add($"<option value=\"{state.ToString()}\"{Parts.Selected(request.State == state.ToString())}>{Words.State(state)}</option>");
         }
 
         page.Add($"</select></label><button>Search</button></form>");
-    }
-
-    public static Markup Selected(bool isSelected) => isSelected ? Markup.Own(" selected") : new Markup();
-
-    /// <summary>Begins a table that scrolls in its own box. Whoever calls ends it: <c>&lt;/table&gt;&lt;/div&gt;</c>.</summary>
-    public static void AddTable(Markup page, string label, string caption, string[] first, string[] numbers, string[] last)
-    {
-        page.Add($"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\"><table><caption>{caption}</caption><tr>");
-        foreach (string name in first)
-        {
-            page.Add($"<th scope=\"col\">{name}</th>");
-        }
-
-        foreach (string name in numbers)
-        {
-            page.Add($"<th scope=\"col\" class=\"number\">{name}</th>");
-        }
-
-        foreach (string name in last)
-        {
-            page.Add($"<th scope=\"col\">{(name.Length > 0 ? name : "Actions")}</th>");
-        }
-
-        page.Add($"</tr>");
     }
 
     private static string Shown(int found, int most, int all, string what) => found > most
@@ -439,13 +353,13 @@ internal static class PageWriter
         Markup buttons = PauseButton(data, entry);
         if (entry.Actions.Contains(LiveAction.SetLimit))
         {
-            buttons.Add(Button(
+            buttons.Add(Parts.Button(
                 data, entry.Id, "limit", "Set limit", fields: $"<input type=\"number\" name=\"limit\" min=\"1\" max=\"2147483647\" required aria-label=\"New limit of {Words.Name(entry)}\" value=\"{(entry.Limit ?? 1).ToString(CultureInfo.InvariantCulture)}\">"));
         }
 
         if (entry.Actions.Contains(LiveAction.Stop))
         {
-            buttons.Add(Button(data, entry.Id, "stop", "Stop gracefully", "Stop it? What has begun ends, and nothing else begins. This cannot be taken back."));
+            buttons.Add(Parts.Button(data, entry.Id, "stop", "Stop gracefully", "Stop it? What has begun ends, and nothing else begins. This cannot be taken back."));
         }
 
         buttons.Add(CircuitButtons(data, entry));
@@ -454,19 +368,19 @@ internal static class PageWriter
 
     private static Markup PauseButton(PageData data, LiveEntry entry) => !entry.Actions.Contains(LiveAction.Pause)
         ? new Markup()
-        : entry.State == LiveState.Paused ? Button(data, entry.Id, "resume", "Resume") : Button(data, entry.Id, "pause", "Pause");
+        : entry.State == LiveState.Paused ? Parts.Button(data, entry.Id, "resume", "Resume") : Parts.Button(data, entry.Id, "pause", "Pause");
 
     private static Markup CircuitButtons(PageData data, LiveEntry entry)
     {
         Markup buttons = new();
         if (entry.Actions.Contains(LiveAction.Open) && entry.State != LiveState.Isolated)
         {
-            buttons.Add(Button(data, entry.Id, "isolate", "Open", "Open it? All calls are refused until it is closed again."));
+            buttons.Add(Parts.Button(data, entry.Id, "isolate", "Open", "Open it? All calls are refused until it is closed again."));
         }
 
         if (entry.Actions.Contains(LiveAction.Close) && entry.State != LiveState.Closed)
         {
-            buttons.Add(Button(data, entry.Id, "close", "Close"));
+            buttons.Add(Parts.Button(data, entry.Id, "close", "Close"));
         }
 
         return buttons;
