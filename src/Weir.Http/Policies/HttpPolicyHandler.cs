@@ -199,7 +199,7 @@ public sealed class HttpPolicyHandler : DelegatingHandler
                 throw;
             }
 
-            HttpStatusException failure = HttpStatusException.Of(response);
+            HttpStatusException failure = response.ToException();
             if (!TryKeep(number, failure, response))
             {
                 response.Dispose();

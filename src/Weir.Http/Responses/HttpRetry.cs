@@ -129,7 +129,7 @@ public static class HttpResponses
             return response;
         }
 
-        HttpStatusException failure = HttpStatusException.Of(response, timeProvider);
+        HttpStatusException failure = response.ToException(timeProvider);
 
         // Otherwise a response whose content is never read would keep its connection.
         response.Dispose();
@@ -150,5 +150,13 @@ public static class HttpResponses
         RetryConditionHeaderValue? header = response.Headers.RetryAfter;
         TimeSpan? delay = header?.Delta ?? header?.Date - (response.Headers.Date ?? (timeProvider ?? TimeProvider.System).GetUtcNow());
         return delay < TimeSpan.Zero ? TimeSpan.Zero : delay;
+    }
+
+    /// <summary>The exception of a response, with what its server said. The response stays as it is.</summary>
+    internal static HttpStatusException ToException(this HttpResponseMessage response, TimeProvider? timeProvider = null)
+    {
+        HttpRequestMessage? request = response.RequestMessage;
+        return new HttpStatusException(
+            response.StatusCode, response.ReasonPhrase, request?.Method, request?.RequestUri, response.GetRetryAfter(timeProvider));
     }
 }

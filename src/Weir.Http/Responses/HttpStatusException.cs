@@ -31,14 +31,6 @@ public sealed class HttpStatusException : HttpRequestException
     /// <summary>How long the server asks to wait before the next attempt; never negative. <see langword="null"/> if it did not say.</summary>
     public TimeSpan? RetryAfter { get; }
 
-    /// <summary>The exception of a response, with what its server said. The response stays as it is.</summary>
-    internal static HttpStatusException Of(HttpResponseMessage response, TimeProvider? timeProvider = null)
-    {
-        HttpRequestMessage? request = response.RequestMessage;
-        return new HttpStatusException(
-            response.StatusCode, response.ReasonPhrase, request?.Method, request?.RequestUri, response.GetRetryAfter(timeProvider));
-    }
-
     private static string TextOf(HttpStatusCode status, string? reason, HttpMethod? method, Uri? address)
     {
         string request = $"{method?.Method ?? "The request"}{(address is null ? "" : " " + WithoutQuery(address))}";

@@ -66,7 +66,7 @@ public partial class HouseRulesTests
         ["Weir"] = ["Options", "Policies", "Observability", "Operators", "Runtimes", "Runtimes/Auto", "Runtimes/Extensions"],
         ["Weir.Analyzers"] = ["Calls", "Rules", "Fixes"],
         ["Weir.Dataflow"] = ["Sync", "Metering", "Debugging", "Links", "Waiters", "Cores", "Blocks"],
-        ["Weir.Http"] = ["Responses", "Download"],
+        ["Weir.Http"] = ["Responses", "Download", "Policies"],
         ["Weir.Delivery"] = ["Contracts", "Memory", "Hosts", "Gauges"],
         ["Weir.RabbitMQ"] = ["Messages", "Connections", "Setup", "Publishing", "Queues"],
         ["Weir.PostgreSql"] = ["Setup", "Waiting", "Checkpoints", "Inbox", "Changes", "Queues"],
