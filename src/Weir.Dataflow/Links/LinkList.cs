@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Links;
@@ -350,13 +351,6 @@ internal abstract class DirectTarget<T>
 internal interface ICoreTarget<T>
 {
     DirectTarget<T> Core { get; }
-}
-
-/// <summary>A target that stands for a block, or is a part of one.</summary>
-internal interface IStandsForBlock
-{
-    /// <summary>The block, which may stand for another one.</summary>
-    object Block { get; }
 }
 
 /// <summary>A block's output side, as it is for targets. The members are those of ISourceBlock.</summary>
