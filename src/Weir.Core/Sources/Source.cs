@@ -1443,3 +1443,74 @@ internal static class SourceOf
         };
     }
 }
+
+/// <summary>Counts the items in the batches that have ended. A run counts batches, and people want to know of items.</summary>
+/// <param name="batchSize">How many items a batch has, if it is full.</param>
+internal sealed class BatchTally(int batchSize)
+{
+    private readonly Lock _lock = new();
+
+    // Under the lock: the sizes of batches that are not full and have not ended.
+    private Dictionary<long, int>? _smaller;
+
+    // Atomic.
+    private long _succeeded;
+    private long _failed;
+    private long _cancelled;
+
+    /// <summary>How many items there are, if that is known.</summary>
+    public long? Total { get; init; }
+
+    /// <summary>How many items a batch has, if it is full.</summary>
+    public int BatchSize => batchSize;
+
+    public long Succeeded => Volatile.Read(ref _succeeded);
+
+    public long Failed => Volatile.Read(ref _failed);
+
+    public long Cancelled => Volatile.Read(ref _cancelled);
+
+    /// <summary>A batch was read. For who reads, before anybody has the batch.</summary>
+    public void Read(long index, int size)
+    {
+        if (size != batchSize)
+        {
+            lock (_lock)
+            {
+                (_smaller ??= [])[index] = size;
+            }
+        }
+    }
+
+    /// <summary>A batch that was read has ended.</summary>
+    public void Ended(long index, ItemEnd end)
+    {
+        int size = batchSize;
+        if (Volatile.Read(ref _smaller) is not null)
+        {
+            lock (_lock)
+            {
+                size = _smaller!.Remove(index, out int smaller) ? smaller : size;
+            }
+        }
+
+        Ended(size, end);
+    }
+
+    /// <summary>A batch of this size has ended.</summary>
+    public void Ended(int size, ItemEnd end)
+    {
+        switch (end)
+        {
+            case ItemEnd.Succeeded:
+                Interlocked.Add(ref _succeeded, size);
+                break;
+            case ItemEnd.Failed:
+                Interlocked.Add(ref _failed, size);
+                break;
+            default:
+                Interlocked.Add(ref _cancelled, size);
+                break;
+        }
+    }
+}

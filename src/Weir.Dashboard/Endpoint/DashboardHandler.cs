@@ -309,7 +309,21 @@ internal sealed class DashboardHandler : IDisposable
         public FastWatch(TimeProvider time)
         {
             _time = time;
-            _timer = time.CreateTimer(static watch => ((FastWatch)watch!).EndIfUnused(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+            _timer = time.CreateTimer(
+                static watch =>
+                {
+                    try
+                    {
+                        ((FastWatch)watch!).EndIfUnused();
+                    }
+                    catch (Exception)
+                    {
+                        // The next time ends it.
+                    }
+                },
+                this,
+                Timeout.InfiniteTimeSpan,
+                Timeout.InfiniteTimeSpan);
         }
 
         /// <summary>What is live: as it is now, for who has just done something, or as the last look saw it, which all streams share.</summary>

@@ -35,6 +35,7 @@ public partial class HouseRulesTests
         ["Weir.Bench"] = ["Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir.Lab.Suites", "Weir.Cli.Kit"],
         ["Weir.Gate"] = ["Weir"],
         ["Weir.Limits"] = ["Weir.Core"],
+        ["Weir.Overload"] = ["Weir.Http"],
         ["Weir.Cli.Kit"] = ["Weir.Lab"],
         ["Weir.Cli"] = ["Weir", "Weir.Lab", "Weir.Lab.Catalog", "Weir.Cli.Kit"],
         ["Weir.Audit"] = ["Weir.Delivery.Cli", "Weir.Lab", "Weir.Cli.Kit"],
@@ -95,7 +96,7 @@ public partial class HouseRulesTests
         ["Weir.Audit"] = ["Load/Options", "Load/Passes", "Load", "Plan", "Engines", "Parts", "Servers", "Checks", "Report", ""],
         ["Weir.Tables"] =
         [
-            "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking", "FewItems", "Dashboard", "Adaptive", "BlocksGrid", "Commands", "SelfChecks", "Verbs",
+            "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking", "FewItems", "Dashboard", "Overload", "Adaptive", "BlocksGrid", "Commands", "SelfChecks", "Verbs",
             "Servers/Turns", "Servers/Changes", "Servers/Queue", "Servers/Broker", "Servers", "Peers", "App", "",
         ],
     };

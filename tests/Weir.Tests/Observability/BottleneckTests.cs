@@ -181,7 +181,7 @@ public sealed class BottleneckTests : IDisposable
         ManualTimeProvider time = new();
         TaskCompletionSource<bool> next = new(TaskCreationOptions.RunContinuationsAsynchronously);
         Task run = Slow().ForEachParallelAsync((_, token) => new ValueTask(_gate.WaitAsync(token)), Options(1), _stop.Token);
-        using LiveWatch watch = WeirDiagnostics.Watch(new LiveWatchOptions { TimeProvider = time });
+        using LiveWatch watch = WeirDiagnostics.Watch(new LiveWatchOptions { TimeProvider = time, SamplesAlways = true });
         while (Seen(watch)?.Bottleneck?.Reason != LiveReason.SlowSource)
         {
             time.Advance(TimeSpan.FromSeconds(2));
