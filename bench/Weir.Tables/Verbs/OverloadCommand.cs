@@ -12,7 +12,7 @@ internal static class OverloadCommand
         Option<string[]> only = SuiteOptions.Names(
             "--only", $"Which sections: {string.Join(", ", OverloadPage.Sections.Select(static s => s.Key))}. Without it, all, of about 52 minutes.");
         Option<FileInfo?> page = SuiteOptions.Output("The page to write, such as docs/results/overload.md. Its notes and the sections that are not measured are kept.");
-        Command command = new(OverloadRun.Verb, "Measures a web server under more load than it can take. With nothing, Polly, a fixed limit and Weir.")
+        Command command = new(OverloadRun.Verb, "Measures a web server under overload. With nothing, Polly, a fixed limit and Weir.")
         {
             seconds, minutes, only, page,
         };

@@ -16,7 +16,7 @@ public sealed class ProgramsTests
     [InlineData("weir-audit ", "run load")]
     [InlineData(
         "eng/tables ",
-        "ratios warm-up cold-start blocking-table auto-table blocks-grid few-items adaptive load-table hash-table runtimes-table selfcheck goals figures "
+        "ratios warm-up cold-start blocking-table auto-table blocks-grid few-items dashboard adaptive overload load-table hash-table runtimes-table selfcheck goals figures "
             + "queues-compared")]
     public async Task Help_OfAProgram_IsOneScreenWithALineAVerb(string program, string verbs)
     {
