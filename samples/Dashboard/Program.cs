@@ -20,7 +20,7 @@ builder.Services.AddAuthorization(options => options.AddPolicy(
 
 // The orders: a queue, its worker, and gauges that read how much waits.
 builder.Services.AddSingleton<IWorkQueue<string>>(new MemoryWorkQueue<string>("orders", WorkSerializer.Text));
-builder.Services.AddWeirWorker<OrderProcessor>("orders");
+builder.Services.AddWeirWorker<OrderProcessor>("orders", options => (options.MaxAttempts, options.RedeliveryDelays) = (2, [TimeSpan.FromSeconds(1)]));
 builder.Services.AddWeirGauges<string>("orders", options => options.Interval = TimeSpan.FromSeconds(1));
 builder.Services.AddHostedService<Work>();
 

@@ -106,7 +106,7 @@ internal static class PageWriter
             return;
         }
 
-        Parts.AddTable(page, "Runs", Shown(found.Count, most, runs.Count, "runs"), ["State", "Name"], ["Done", "Failed", "Retried", "In flight", "Waiting", "Limit", "Rate"], ["Last hour", "End", ""]);
+        Parts.AddTable(page, "Runs", Shown(found.Count, most, runs.Count, "run"), ["State", "Name"], ["Done", "Failed", "Retried", "In flight", "Waiting", "Limit", "Rate"], ["Last hour", "End", ""]);
         foreach (LiveEntry run in found.OrderByDescending(static run => run.Rate1s ?? run.Rate ?? -1).ThenBy(static run => run.Since).Take(most))
         {
             page.Add($"<tr id=\"row-{run.Id}\"><td>{Parts.State(run.State)}</td><td class=\"name\">{Parts.Link(run)}</td>{Numbers(run.Done, run.Failed, run.Retried, run.InFlight, run.Waiting, run.Limit)}<td class=\"number\">{Words.Rate(run)}</td>");
@@ -150,6 +150,7 @@ internal static class PageWriter
         if (blocks.Count > 0)
         {
             page.Add($"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Picture of the network\">{Drawings.Network(network, blocks)}</div>");
+            page.Add($"<p class=\"soft\">In each block: how much of its bound waits, and below it the share of time in which it works.</p>");
             page.Add($"<details id=\"table-{network.Id}\"><summary>{Words.Count(blocks.Count, "block")} as a table</summary>");
             Parts.AddTable(page, "Blocks", $"{Words.Count(blocks.Count, "block")} of {Words.Name(network)}", ["State", "Name"], ["Done", "Failed", "In flight", "Waiting", "Capacity", "Output", "Rate"], ["Time", "Feeds"]);
             Dictionary<string, LiveEntry> byId = blocks.ToDictionary(static block => block.Id);
@@ -182,7 +183,7 @@ internal static class PageWriter
             return;
         }
 
-        Parts.AddTable(page, "Limits and circuit breakers", Shown(found.Count, most, all.Count, "limits and breakers"), ["State", "Name", "Kind"], ["In use", "Waiting", "Limit"], ["Last hour", "Last error", ""]);
+        Parts.AddTable(page, "Limits and circuit breakers", Shown(found.Count, most, all.Count, "policy"), ["State", "Name", "Kind"], ["In use", "Waiting", "Limit"], ["Last hour", "Last error", ""]);
         foreach (LiveEntry policy in found.OrderByDescending(IsOpen).ThenByDescending(static policy => policy.Waiting ?? 0).Take(most))
         {
             Markup past = policy.Kind == LiveKind.Breaker ? Drawings.States(data.History(policy.Id)) : Drawings.Sparkline(data.History(policy.Id), ofUse: true);
@@ -204,7 +205,7 @@ internal static class PageWriter
         }
         else
         {
-            Parts.AddTable(page, "Workers", Shown(hosts.Count, most, hosts.Count, "workers"), ["State", "Name"], ["Done", "Failed", "Retried", "In flight", "Dead letters", "Rate"], ["Last hour", "Last error", ""]);
+            Parts.AddTable(page, "Workers", Shown(hosts.Count, most, hosts.Count, "worker"), ["State", "Name"], ["Done", "Failed", "Retried", "In flight", "Dead letters", "Rate"], ["Last hour", "Last error", ""]);
             foreach (LiveEntry host in hosts.Take(most))
             {
                 page.Add($"<tr id=\"row-{host.Id}\"><td>{Parts.State(host.State)}</td><td class=\"name\">{Parts.Link(host)}</td>{Numbers(host.Done, host.Failed, host.Retried, host.InFlight, host.Queue?.DeadLetters)}<td class=\"number\">{Words.Rate(host)}</td>");
@@ -221,7 +222,7 @@ internal static class PageWriter
         }
         else
         {
-            Parts.AddTable(page, "Queues", Shown(queues.Count, most, queues.Count, "queues"), ["State", "Name"], ["Backlog", "Scheduled", "In flight", "Dead letters"], ["Oldest", "Last error", ""]);
+            Parts.AddTable(page, "Queues", Shown(queues.Count, most, queues.Count, "queue"), ["State", "Name"], ["Backlog", "Scheduled", "In flight", "Dead letters"], ["Oldest", "Last error", ""]);
             foreach (LiveEntry queue in queues.Take(most))
             {
                 string oldest = queue.Queue?.OldestSeconds is { } seconds ? Words.Span(TimeSpan.FromSeconds(seconds)) : "";
@@ -320,8 +321,8 @@ internal static class PageWriter
     }
 
     private static string Shown(int found, int most, int all, string what) => found > most
-        ? $"{most} of {Words.Number(found)} {what}, those with the most to do; search for others"
-        : found < all ? $"{found} of {Words.Number(all)} {what}" : $"{found} {what}";
+        ? $"{most} of {Words.Count(found, what)}, those with the most to do; search for others"
+        : found < all ? $"{found} of {Words.Count(all, what)}" : Words.Count(found, what);
 
     private static Markup Numbers(params long?[] numbers)
     {

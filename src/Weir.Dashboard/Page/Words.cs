@@ -16,7 +16,8 @@ internal static class Words
         _ => Text(value, "0.#"),
     };
 
-    public static string Count(long count, string what) => count == 1 ? $"1 {what}" : $"{Number(count)} {what}{(what.EndsWith('s') ? "es" : "s")}";
+    public static string Count(long count, string what) =>
+        count == 1 ? $"1 {what}" : what.EndsWith('y') ? $"{Number(count)} {what[..^1]}ies" : $"{Number(count)} {what}s";
 
     public static string Times(int count) => count == 1 ? "once" : Text(count, "0 times");
 
