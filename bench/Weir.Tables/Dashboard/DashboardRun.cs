@@ -22,20 +22,23 @@ internal enum DashboardArm
 
 /// <summary>A sample of an arm.</summary>
 /// <param name="ItemsPerSecond">The pace of the run.</param>
-/// <param name="BytesPerItem">What the whole process allocated, for each item.</param>
-/// <param name="Drawings">How often the page was drawn meanwhile.</param>
-internal sealed record DashboardSample(double ItemsPerSecond, double BytesPerItem, int Drawings);
+/// <param name="BytesPerItem">What the whole process allocated for each item, beyond what it allocates in the same time without items.</param>
+/// <param name="IdleBytesPerSecond">What it allocates without items.</param>
+/// <param name="IdleShare">The share of all processors that it uses without items.</param>
+/// <param name="DrawingsPerSecond">How often the page was drawn.</param>
+internal sealed record DashboardSample(double ItemsPerSecond, double BytesPerItem, double IdleBytesPerSecond, double IdleShare, double DrawingsPerSecond);
 
 /// <summary>What <c>dashboard</c> does: a run of items of 10 us on all processors, in turns without the page, with it, and with somebody who looks at it.</summary>
 /// <remarks>
-/// The reader of the stream is in the same process, so it takes from the run too: what is measured is more than what a browser on another machine costs. A window
-/// is longer than the time from one look of an unseen page to the next.
+/// The reader of the stream is in the same process, so it takes from the run too: what is measured is more than what a browser on another machine costs. What the page
+/// uses is measured while there are no items, because the pace of a run depends on what else the machine does, and the processor time of an idle process does not.
 /// </remarks>
 internal sealed class DashboardRun(TextWriter output, TextWriter progress)
 {
     public const string Verb = "dashboard";
 
-    private static readonly TimeSpan Window = TimeSpan.FromSeconds(12);
+    // Longer than two looks of a page that nobody looks at, also its half in which there are no items.
+    private static readonly TimeSpan Window = TimeSpan.FromSeconds(24);
     private const int ItemsPerRun = 20_000;
 
     /// <summary>Measures, and writes the page.</summary>
@@ -78,7 +81,8 @@ internal sealed class DashboardRun(TextWriter output, TextWriter progress)
         await using WebApplication? app = arm == DashboardArm.Nothing ? null : await StartAsync();
         using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
         Task<int> looking = arm == DashboardArm.LookedAt ? LookAsync(app!.Urls.First(), end.Token) : Task.FromResult(0);
-        long bytes = GC.GetTotalAllocatedBytes();
+        (double idleBytes, double idleShare) = await IdleAsync(window / 2, cancellationToken);
+        long bytes = GC.GetTotalAllocatedBytes(precise: true);
         long count = 0;
         long began = Stopwatch.GetTimestamp();
         while (Stopwatch.GetElapsedTime(began) < window)
@@ -95,9 +99,25 @@ internal sealed class DashboardRun(TextWriter output, TextWriter progress)
         }
 
         double seconds = Stopwatch.GetElapsedTime(began).TotalSeconds;
-        double allocated = GC.GetTotalAllocatedBytes() - bytes;
+        double allocated = GC.GetTotalAllocatedBytes(precise: true) - bytes;
         await end.CancelAsync();
-        return new DashboardSample(count / seconds, allocated / count, await looking);
+        return new DashboardSample(
+            count / seconds, (allocated - (idleBytes * seconds)) / count, idleBytes, idleShare, await looking / (seconds + (window / 2).TotalSeconds));
+    }
+
+    /// <summary>What the process uses while it has no items.</summary>
+    private static async Task<(double BytesPerSecond, double Share)> IdleAsync(TimeSpan window, CancellationToken cancellationToken)
+    {
+        // What has just started is over.
+        await Task.Delay(TimeSpan.FromSeconds(1), cancellationToken);
+        using Process process = Process.GetCurrentProcess();
+        TimeSpan used = process.TotalProcessorTime;
+        long bytes = GC.GetTotalAllocatedBytes(precise: true);
+        long began = Stopwatch.GetTimestamp();
+        await Task.Delay(window, cancellationToken);
+        process.Refresh();
+        TimeSpan took = Stopwatch.GetElapsedTime(began);
+        return ((GC.GetTotalAllocatedBytes(precise: true) - bytes) / took.TotalSeconds, (process.TotalProcessorTime - used) / took / Environment.ProcessorCount);
     }
 
     private static async Task<WebApplication> StartAsync()
