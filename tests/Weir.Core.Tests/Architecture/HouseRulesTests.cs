@@ -64,7 +64,7 @@ public partial class HouseRulesTests
         [
             "Time", "Queue", "Keys", "Calls", "Metering", "Timeout", "RateLimit", "ConcurrencyLimit", "CircuitBreaker", "Retry", "Fallback", "Chain",
         ],
-        ["Weir"] = ["Options", "Policies", "Observability", "Operators", "Runtimes", "Runtimes/Auto", "Runtimes/Extensions"],
+        ["Weir"] = ["Checkpoints", "Options", "Policies", "Observability", "Operators", "Runtimes", "Runtimes/Auto", "Runtimes/Extensions"],
         ["Weir.Analyzers"] = ["Calls", "Rules", "Fixes"],
         ["Weir.Dataflow"] = ["Sync", "Metering", "Debugging", "Links", "Waiters", "Cores", "Blocks"],
         ["Weir.Http"] = ["Responses", "Download", "Policies"],
