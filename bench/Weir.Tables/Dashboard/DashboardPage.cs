@@ -11,6 +11,8 @@ internal static class DashboardPage
     // Half a byte would be one in every second item.
     private const double MostBytes = 0.5;
 
+    private const double MostNanoseconds = 3;
+
     private const string Introduction =
         """
         A run over an array, whose items compute for 10 us on all processors, in turns with the web server and the page in the same process, and with a stream of the
@@ -22,9 +24,10 @@ internal static class DashboardPage
     /// <summary>Makes the page.</summary>
     /// <param name="provenance">Of what, where and when.</param>
     /// <param name="samples">A sample of each arm, for each round.</param>
+    /// <param name="messages">What a message of two linked blocks takes, in nanoseconds, without a watch and with one, for each round.</param>
     /// <param name="live">How many things were live in the process.</param>
     /// <param name="before">The page as it was, whose notes are kept.</param>
-    public static string Render(string provenance, IReadOnlyList<DashboardSample[]> samples, int live, string before)
+    public static string Render(string provenance, IReadOnlyList<DashboardSample[]> samples, IReadOnlyList<(double Off, double On)> messages, int live, string before)
     {
         DashboardArm[] all = Enum.GetValues<DashboardArm>();
         double[] shares = [.. all.Select(arm => TablePage.Median(samples, round => round[(int)arm].IdleShare - round[0].IdleShare))];
@@ -51,6 +54,16 @@ internal static class DashboardPage
                 .. ((DashboardArm[])[DashboardArm.Mapped, DashboardArm.LookedAt]).Select(arm => Invariant(
                     $"{NameOf(arm)}: at most {100 * MostShare[(int)arm]:0} % of the processors: {TablePage.Verdict(shares[(int)arm] <= MostShare[(int)arm])}; 0 B an item: {TablePage.Verdict(bytes[(int)arm] < MostBytes)}")),
             ]);
+        double more = TablePage.Median(messages, static round => round.On - round.Off);
+        page.Add(
+            "messages of blocks while the bottleneck is looked for",
+            ["watch"],
+            ["ns a message", "more, median of the rounds"],
+            [
+                ["off", Invariant($"{TablePage.Median(messages, static round => round.Off):0.0}"), ""],
+                ["on", Invariant($"{TablePage.Median(messages, static round => round.On):0.0}"), Invariant($"{more:0.0}")],
+            ],
+            [Invariant($"at most {MostNanoseconds:0} ns a message: {TablePage.Verdict(more <= MostNanoseconds)}")]);
         return page.ToString();
 
         IEnumerable<double> Paces(DashboardArm arm) => samples.Select(round => round[(int)arm].ItemsPerSecond / round[0].ItemsPerSecond);

@@ -3,6 +3,7 @@ using System.Threading.Tasks.Dataflow;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.Extensions.Logging;
 using Weir.Dashboard;
+using Weir.Observability;
 using Weir.Resilience;
 
 namespace Weir.Tables.Dashboard;
@@ -40,6 +41,8 @@ internal sealed class DashboardRun(TextWriter output, TextWriter progress)
     // Longer than two looks of a page that nobody looks at, also its half in which there are no items.
     private static readonly TimeSpan Window = TimeSpan.FromSeconds(24);
     private const int ItemsPerRun = 20_000;
+    private const int Messages = 5_000_000;
+    private const int MessageRounds = 15;
 
     /// <summary>Measures, and writes the page.</summary>
     public async Task RunAsync(int rounds, FileInfo? page, CancellationToken cancellationToken)
@@ -70,8 +73,40 @@ internal sealed class DashboardRun(TextWriter output, TextWriter progress)
                 $"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  mapped {turn[1].ItemsPerSecond / turn[0].ItemsPerSecond:0.000}, looked at {turn[2].ItemsPerSecond / turn[0].ItemsPerSecond:0.000}"));
         }
 
+        List<(double Off, double On)> messages = [];
+        for (int round = -1; round < MessageRounds; round++)
+        {
+            (double off, double on) = round % 2 == 0
+                ? (await MessagesAsync(isWatched: false), await MessagesAsync(isWatched: true))
+                : Turned(await MessagesAsync(isWatched: true), await MessagesAsync(isWatched: false));
+            if (round >= 0)
+            {
+                messages.Add((off, on));
+            }
+        }
+
         string extent = Invariant($"{rounds} rounds of windows of {Window.TotalSeconds:0} s; {Stopwatch.GetElapsedTime(start).TotalSeconds:0} s in all");
-        await run.WriteAsync(DashboardPage.Render(run.Provenance(extent), samples, LiveThings.Count, run.Existing));
+        await run.WriteAsync(DashboardPage.Render(run.Provenance(extent), samples, messages, LiveThings.Count, run.Existing));
+    }
+
+    private static (double Off, double On) Turned(double on, double off) => (off, on);
+
+    /// <summary>Nanoseconds a message of a chain of two blocks, while the stages of all that is live are sampled or not.</summary>
+    private static async Task<double> MessagesAsync(bool isWatched)
+    {
+        using LiveWatch? watch = isWatched ? WeirDiagnostics.Watch() : null;
+        Weir.Dataflow.ActionBlock<int> last = new(static _ => { });
+        Weir.Dataflow.TransformBlock<int, int> first = new(static message => message);
+        first.LinkTo(last, new DataflowLinkOptions { PropagateCompletion = true });
+        long began = Stopwatch.GetTimestamp();
+        for (int message = 0; message < Messages; message++)
+        {
+            first.Post(message);
+        }
+
+        first.Complete();
+        await last.Completion;
+        return Stopwatch.GetElapsedTime(began).TotalNanoseconds / Messages;
     }
 
     private static async Task<DashboardSample> SampleAsync(DashboardArm arm, CalibratedSpin spin, TimeSpan window, CancellationToken cancellationToken)
