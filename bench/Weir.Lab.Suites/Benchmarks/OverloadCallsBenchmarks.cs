@@ -9,7 +9,7 @@ namespace Weir.Lab.Suites;
 public class OverloadCallsBenchmarks : Suite
 {
     private static readonly string[] Arms =
-        ["Limit_Shared", "Limit_Adaptive", "Breaker_Failures", "Breaker_SlowCalls", "Retry_Alone", "Retry_Budget", "Five_Policies"];
+        ["Limit_WeirShared", "Limit_WeirAdaptive", "Breaker_WeirFailures", "Breaker_WeirSlowCalls", "Retry_WeirAlone", "Retry_WeirBudget", "Five_WeirPolicies"];
 
     private readonly PolicyChain _shared = new(new PolicyChainOptions { ConcurrencyLimit = new SharedConcurrencyLimit(64) });
     private readonly PolicyChain _adaptive = new(new PolicyChainOptions { ConcurrencyLimit = new AdaptiveLimit() });
@@ -27,41 +27,41 @@ public class OverloadCallsBenchmarks : Suite
 
     internal override IEnumerable<Goal> Goals =>
     [
-        Goal.TimePerRun(nameof(Five_Policies), TimeSpan.FromMicroseconds(0.35 * N)),
+        Goal.TimePerRun(nameof(Five_WeirPolicies), TimeSpan.FromMicroseconds(0.35 * N)),
         .. Arms.Select(static arm => Goal.BytesPerItem(arm, 0.1)),
     ];
 
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("concurrency limit")]
-    public Task<long[]> Limit_Shared() => CallAsync(_shared);
+    public Task<long[]> Limit_WeirShared() => CallAsync(_shared);
 
     [Benchmark]
     [BenchmarkCategory("concurrency limit")]
-    public Task<long[]> Limit_Adaptive() => CallAsync(_adaptive);
+    public Task<long[]> Limit_WeirAdaptive() => CallAsync(_adaptive);
 
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("circuit breaker")]
-    public Task<long[]> Breaker_Failures() => CallAsync(_failures);
+    public Task<long[]> Breaker_WeirFailures() => CallAsync(_failures);
 
     [Benchmark]
     [BenchmarkCategory("circuit breaker")]
-    public Task<long[]> Breaker_SlowCalls() => CallAsync(_slowCalls);
+    public Task<long[]> Breaker_WeirSlowCalls() => CallAsync(_slowCalls);
 
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("retries")]
-    public Task<long[]> Retry_Alone() => CallAsync(_retry);
+    public Task<long[]> Retry_WeirAlone() => CallAsync(_retry);
 
     [Benchmark]
     [BenchmarkCategory("retries")]
-    public Task<long[]> Retry_Budget() => CallAsync(_budget);
+    public Task<long[]> Retry_WeirBudget() => CallAsync(_budget);
 
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("retries with a budget, breaker with slow calls, adaptive limit, rate limit, time limit")]
-    public Task<long[]> No_Policy() => CallAsync(_empty);
+    public Task<long[]> No_WeirPolicy() => CallAsync(_empty);
 
     [Benchmark]
     [BenchmarkCategory("retries with a budget, breaker with slow calls, adaptive limit, rate limit, time limit")]
-    public Task<long[]> Five_Policies() => CallAsync(_five);
+    public Task<long[]> Five_WeirPolicies() => CallAsync(_five);
 
     private protected override void Prepare(CallCounter? counter)
     {
