@@ -59,6 +59,9 @@ internal sealed class DashboardRun(TextWriter output, TextWriter progress)
             _ = await SampleAsync(arm, spin, TimeSpan.FromSeconds(2), cancellationToken);
         }
 
+        // What is compiled in the background after that is over.
+        _ = await IdleAsync(TimeSpan.FromSeconds(10), cancellationToken);
+
         for (int round = 0; round < rounds; round++)
         {
             DashboardSample[] turn = new DashboardSample[arms.Length];

@@ -116,6 +116,61 @@ public sealed class UnattendedFaultTests : IDisposable
             SharedConcurrencyLimit limit = new(1);
             await limit.EnterAsync();
             await CancelledRunAsync(limit).EndsAsync();
+            await ResumedRunAsync().EndsAsync();
+        }
+    }
+
+    [Theory(Timeout = 300_000)]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task Run_WithACheckpoint_EndsAfterAFaultAnywhereAndLetsGoOfIt(int failures)
+    {
+        bool failed = true;
+        for (int at = 1; failed && at <= 60; at++)
+        {
+            _places.FailAt(at, failures);
+            Task run = ResumedRunAsync();
+            await _places.EndsAsync(run, $"A run with a checkpoint after a fault at place {at}");
+            failed = _places.HasFailed;
+            _places.Pass();
+            Exception? error = await Record.ExceptionAsync(() => run);
+            Assert.True(error is null || failed, error?.ToString());
+        }
+    }
+
+    // A run whose checkpoint is saved once while it goes on. A second run takes the checkpoint after it.
+    private static async Task ResumedRunAsync()
+    {
+        string file = Path.Combine(Path.GetTempPath(), $"weir-{Guid.NewGuid():N}.done");
+        ManualTimeProvider time = new();
+        TaskCompletionSource begun = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        TaskCompletionSource go = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        ParallelRunOptions options = new() { Resume = Checkpoint.File(file), TimeProvider = time };
+        try
+        {
+            Task run = new[] { 1, 2, 3 }.ForEachParallelAsync(
+                async (_, _) =>
+                {
+                    begun.TrySetResult();
+                    await go.Task;
+                },
+                options);
+            await Task.WhenAny(begun.Task, run);
+            time.Advance(TimeSpan.FromSeconds(1));
+            go.SetResult();
+            try
+            {
+                await run;
+            }
+            finally
+            {
+                await new[] { 1, 2, 3 }.ForEachParallelAsync(static (_, _) => default, options);
+            }
+        }
+        finally
+        {
+            File.Delete(file);
+            File.Delete(file + ".lock");
         }
     }
 
