@@ -6,29 +6,9 @@ using Weir.RabbitMQ.Tests.Servers;
 namespace Weir.RabbitMQ.Tests.Queues;
 
 /// <summary>Connections over TLS, whose certificate is checked, to a virtual host of one's own, as docs/reference/rabbitmq.md sets them up.</summary>
-public sealed class TlsTests(RabbitServer server) : QueueTest(server), IAsyncLifetime
+public sealed class TlsTests(RabbitServer server) : VirtualHostTest(server)
 {
     private const string Host = "localhost";
-
-    private bool _isAdded;
-
-    private string VirtualHost => Name.Replace('.', '-');
-
-    // Not in the test, as in VirtualHostTests.
-    public async ValueTask InitializeAsync()
-    {
-        await Server.CommandAsync("add_vhost", VirtualHost);
-        _isAdded = true;
-        await Server.CommandAsync("set_permissions", "-p", VirtualHost, Server.Admin.UserInfo.Split(':')[0], ".*", ".*", ".*");
-    }
-
-    public async ValueTask DisposeAsync()
-    {
-        if (_isAdded)
-        {
-            await Server.CommandAsync("eval", $"catch rabbit_vhost:delete(<<\"{VirtualHost}\">>, <<\"test\">>), ok.");
-        }
-    }
 
     [Fact(Timeout = 300_000)]
     public async Task Queue_OverTlsInAnotherVirtualHost_DoesItsWorkThere()

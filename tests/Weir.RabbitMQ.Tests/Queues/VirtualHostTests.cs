@@ -3,28 +3,8 @@ using Weir.RabbitMQ.Tests.Servers;
 namespace Weir.RabbitMQ.Tests.Queues;
 
 /// <summary>A virtual host that is deleted while it is in use does not come back by itself: nothing is repeated for ever.</summary>
-public sealed class VirtualHostTests(RabbitServer server) : QueueTest(server), IAsyncLifetime
+public sealed class VirtualHostTests(RabbitServer server) : VirtualHostTest(server)
 {
-    private bool _isAdded;
-
-    private string VirtualHost => Name.Replace('.', '-');
-
-    // Not in the test: a command of the broker starts a machine of Erlang's, which may take long, and which no limit of a test is for.
-    public async ValueTask InitializeAsync()
-    {
-        await Server.CommandAsync("add_vhost", VirtualHost);
-        _isAdded = true;
-        await Server.CommandAsync("set_permissions", "-p", VirtualHost, Server.Admin.UserInfo.Split(':')[0], ".*", ".*", ".*");
-    }
-
-    public async ValueTask DisposeAsync()
-    {
-        if (_isAdded)
-        {
-            await Server.CommandAsync("eval", $"catch rabbit_vhost:delete(<<\"{VirtualHost}\">>, <<\"test\">>), ok.");
-        }
-    }
-
     [Fact(Timeout = 300_000)]
     public async Task VirtualHost_IsDeleted_EndsSourceAndSinkWithOneSentence()
     {
