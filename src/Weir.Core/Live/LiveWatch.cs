@@ -2,6 +2,12 @@ using Weir.Core.Live;
 
 namespace Weir.Observability;
 
+// How often it looks:
+//
+// At an interval, from its creation to its disposal. With an idle interval, it is idle at first, and whenever nobody has asked for as long as that: then it
+// looks at that interval and takes no samples, because nobody sees the time of stages. Whoever asks wakes it. Both change under the lock, so that a look that
+// falls asleep cannot slow down a watch that was just asked.
+
 /// <summary>
 /// Looks at all that is live some times a second, so that rates, an hour of history and the time of stages are known. Nothing of it goes on once it is disposed.
 /// </summary>
@@ -16,9 +22,14 @@ public sealed class LiveWatch : IDisposable
     private readonly ITimer _timer;
     private readonly ITimer _samples;
 
+    // Atomic.
+    private WeirSnapshot _latest;
+
     // Under the lock.
     private readonly Dictionary<string, Track> _tracks = new(StringComparer.Ordinal);
     private long _looks;
+    private bool _isIdle;
+    private long _askedAt;
     private bool _isDisposed;
     private long _contentions;
     private double _contentionRate;
@@ -33,17 +44,33 @@ public sealed class LiveWatch : IDisposable
     internal LiveWatch(LiveWatchOptions options)
     {
         _options = options;
-        Latest = LiveSource.Snapshot(options.TimeProvider, Note);
-        _samples = Every(options.SampleInterval, static watch => watch.Sample());
-        _timer = Every(options.Interval, static watch => watch.Look());
+        _isIdle = options.IdleInterval is not null;
+        _latest = LiveSource.Snapshot(options.TimeProvider, Note);
+        _samples = Every(SampleInterval, static watch => watch.Sample());
+        _timer = Every(Interval, static watch => watch.Look());
     }
 
     /// <summary>What the last look saw. It costs nothing to ask.</summary>
-    public WeirSnapshot Latest { get; private set => Volatile.Write(ref field, value); }
+    public WeirSnapshot Latest
+    {
+        get
+        {
+            Wake();
+            return Volatile.Read(ref _latest);
+        }
+    }
+
+    private TimeSpan Interval => _isIdle ? _options.IdleInterval!.Value : _options.Interval;
+
+    private TimeSpan SampleInterval => _isIdle ? Timeout.InfiniteTimeSpan : _options.SampleInterval;
 
     /// <summary>What is live now, with the rates that the looks so far have found.</summary>
     /// <returns>A copy.</returns>
-    public WeirSnapshot Snapshot() => LiveSource.Snapshot(_options.TimeProvider, Rated);
+    public WeirSnapshot Snapshot()
+    {
+        Wake();
+        return LiveSource.Snapshot(_options.TimeProvider, Rated);
+    }
 
     /// <summary>What was at earlier times, of one entry.</summary>
     /// <param name="id">The <see cref="LiveEntry.Id"/>.</param>
@@ -69,6 +96,41 @@ public sealed class LiveWatch : IDisposable
 
         _timer.Dispose();
         _samples.Dispose();
+    }
+
+    private void Wake()
+    {
+        if (_options.IdleInterval is null)
+        {
+            return;
+        }
+
+        long now = _options.TimeProvider.GetTimestamp();
+        lock (_lock)
+        {
+            _askedAt = now;
+            SetIdleNeedsLock(false);
+        }
+    }
+
+    private void SetIdleNeedsLock(bool isIdle)
+    {
+        if (_isIdle == isIdle || _isDisposed)
+        {
+            return;
+        }
+
+        _isIdle = isIdle;
+        _timer.Change(Interval, Interval);
+        _samples.Change(SampleInterval, SampleInterval);
+        if (isIdle)
+        {
+            // Whoever asks next does not want the shares of time of long ago.
+            foreach (Track track in _tracks.Values)
+            {
+                track.Shares = new StageShares();
+            }
+        }
     }
 
     private ITimer Every(TimeSpan interval, Action<LiveWatch> look) => _options.TimeProvider.CreateTimer(
@@ -126,6 +188,7 @@ public sealed class LiveWatch : IDisposable
 
     private void Look()
     {
+        long now = _options.TimeProvider.GetTimestamp();
         lock (_lock)
         {
             if (_isDisposed)
@@ -134,9 +197,13 @@ public sealed class LiveWatch : IDisposable
             }
 
             _looks++;
+            if (_options.IdleInterval is { } idle && _options.TimeProvider.GetElapsedTime(_askedAt, now) >= idle)
+            {
+                SetIdleNeedsLock(true);
+            }
         }
 
-        Latest = LiveSource.Snapshot(_options.TimeProvider, Note);
+        Volatile.Write(ref _latest, LiveSource.Snapshot(_options.TimeProvider, Note));
         lock (_lock)
         {
             List<string> gone = [.. _tracks.Where(track => track.Value.SeenAt < _looks).Select(static track => track.Key)];
@@ -223,7 +290,7 @@ public sealed class LiveWatch : IDisposable
         private TimeSpan Tolerance => options.Interval / 4;
 
         /// <summary>What its workers do.</summary>
-        public StageShares Shares { get; } = new();
+        public StageShares Shares { get; set; } = new();
 
         /// <summary>The look that has seen it last.</summary>
         public long SeenAt { get; set; }
@@ -311,6 +378,16 @@ public sealed record LiveWatchOptions
     /// <value>From 100 milliseconds to 1 minute. The default is 500 milliseconds.</value>
     public TimeSpan Interval { get; init; } = TimeSpan.FromMilliseconds(500);
 
+    /// <summary>
+    /// How long after one look the next begins while nobody asks: once <see cref="LiveWatch.Latest"/> and <see cref="LiveWatch.Snapshot"/> were not asked for as
+    /// long, and at first. Then no samples are taken. For a watch that keeps a history all the time and is looked at now and then.
+    /// </summary>
+    /// <value>
+    /// From <see cref="Interval"/> to 1 minute; <see langword="null"/>, the default, for <see cref="Interval"/>. When somebody asks again, the rate of the last
+    /// second is since the last look, for a second, and the time of stages is not known yet.
+    /// </value>
+    public TimeSpan? IdleInterval { get; init; }
+
     /// <summary>How long after one sample of what workers do the next is taken. Samples take at most a fiftieth of a processor's time.</summary>
     /// <value>From 50 milliseconds to 1 minute. The default is 100 milliseconds.</value>
     public TimeSpan SampleInterval { get; init; } = TimeSpan.FromMilliseconds(100);
@@ -337,6 +414,8 @@ public sealed record LiveWatchOptions
     internal void Validate()
     {
         Check(Interval >= TimeSpan.FromMilliseconds(100) && Interval <= TimeSpan.FromMinutes(1), nameof(Interval), Interval, "from 100 milliseconds to 1 minute");
+        Check(IdleInterval is not { } idle || (idle >= Interval && idle <= TimeSpan.FromMinutes(1)), nameof(IdleInterval), IdleInterval,
+            "from Interval to 1 minute");
         Check(SampleInterval >= TimeSpan.FromMilliseconds(50) && SampleInterval <= TimeSpan.FromMinutes(1), nameof(SampleInterval), SampleInterval,
             "from 50 milliseconds to 1 minute");
         Check(History >= TimeSpan.Zero && History <= TimeSpan.FromDays(1), nameof(History), History, "from zero to 1 day");
@@ -345,7 +424,7 @@ public sealed record LiveWatchOptions
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
     }
 
-    private static void Check(bool isInRange, string name, object value, string range)
+    private static void Check(bool isInRange, string name, object? value, string range)
     {
         if (!isInRange)
         {

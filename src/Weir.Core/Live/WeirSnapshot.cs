@@ -403,6 +403,15 @@ public sealed record LiveHistory
 /// <summary>One point of a <see cref="LiveHistory"/>.</summary>
 public sealed record LivePoint
 {
+    // Each point of an hour is kept, so none has a flag beside its value: what nobody knows is not a number, or the least one.
+    private const long Unknown = long.MinValue;
+
+    private readonly double _rate = double.NaN;
+    private readonly long _limit = Unknown;
+    private readonly long _inFlight = Unknown;
+    private readonly long _waiting = Unknown;
+    private readonly long _failed = Unknown;
+
     /// <summary>When it was.</summary>
     public required DateTimeOffset Time { get; init; }
 
@@ -410,19 +419,41 @@ public sealed record LivePoint
     public required LiveState State { get; init; }
 
     /// <summary><see cref="LiveEntry.Rate1s"/>.</summary>
-    public double? Rate { get; init; }
+    public double? Rate
+    {
+        get => double.IsNaN(_rate) ? null : _rate;
+        init => _rate = value ?? double.NaN;
+    }
 
     /// <summary><see cref="LiveEntry.Limit"/>.</summary>
-    public long? Limit { get; init; }
+    public long? Limit
+    {
+        get => Known(_limit);
+        init => _limit = value ?? Unknown;
+    }
 
     /// <summary><see cref="LiveEntry.InFlight"/>.</summary>
-    public long? InFlight { get; init; }
+    public long? InFlight
+    {
+        get => Known(_inFlight);
+        init => _inFlight = value ?? Unknown;
+    }
 
     /// <summary><see cref="LiveEntry.Waiting"/>; of a queue, its backlog.</summary>
-    public long? Waiting { get; init; }
+    public long? Waiting
+    {
+        get => Known(_waiting);
+        init => _waiting = value ?? Unknown;
+    }
 
     /// <summary><see cref="LiveEntry.Failed"/>.</summary>
-    public long? Failed { get; init; }
+    public long? Failed
+    {
+        get => Known(_failed);
+        init => _failed = value ?? Unknown;
+    }
+
+    private static long? Known(long value) => value == Unknown ? null : value;
 }
 
 /// <summary>The JSON of what is live. Written at compile time, so that it works in trimmed and native programs.</summary>

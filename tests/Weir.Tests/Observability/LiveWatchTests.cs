@@ -72,6 +72,55 @@ public class LiveWatchTests
         watch.Dispose();
     }
 
+    [Fact(Timeout = 90_000)]
+    public async Task IdleInterval_LooksSeldomUntilSomebodyAsks_AndForgetsTheSharesOfTime()
+    {
+        ManualTimeProvider time = new();
+        using Feed feed = new(time, "watch.idle", total: 1000);
+        using LiveWatch watch = WeirDiagnostics.Watch(new LiveWatchOptions
+        {
+            TimeProvider = time, IdleInterval = 10 * Second, History = 100 * Second, SamplesAlways = true,
+        });
+        await feed.PassAsync(30);
+        time.Advance(30 * Second);
+        Assert.Equal((1, 40 * Second), (time.ArmedTimers, time.NextDue));
+
+        // The first who asks gets what the last look saw, and from then on looks are as often as the interval says.
+        LiveEntry first = Of(watch.Latest, "watch.idle");
+        Assert.Equal((30, null, 30 * Second), (first.Done, first.Stages, watch.Latest.Time - new ManualTimeProvider().GetUtcNow()));
+        Assert.True(time.IsArmedFor(30.1 * Second));
+        await feed.PassAsync(5);
+        time.Advance(Second);
+        LiveEntry awake = Of(watch.Latest, "watch.idle");
+        Assert.Equal((35, 5.0), (awake.Done, awake.Rate1s));
+        Assert.Equal("work", awake.Stages!.MaxBy(static stage => stage.Busy)!.Name);
+
+        // Whoever goes on asking keeps it awake, and it falls asleep when nobody has asked for as long as its idle interval.
+        for (int second = 0; second < 20; second++)
+        {
+            time.Advance(Second);
+            _ = watch.Snapshot();
+        }
+
+        Assert.True(time.IsArmedFor(51.1 * Second));
+        time.Advance(10 * Second);
+        Assert.Equal((1, 71 * Second), (time.ArmedTimers, time.NextDue));
+        LiveEntry asleep = Of(watch.Snapshot(), "watch.idle");
+        Assert.Null(asleep.Stages);
+        IReadOnlyList<LivePoint> points = watch.History(asleep.Id).Points;
+        Assert.Equal([0, 10, 20, 30, 40, 50, 60], points.Select(point => (int)Math.Round((point.Time - points[0].Time).TotalSeconds)));
+    }
+
+    [Fact]
+    public void APoint_KeepsWhatIsKnownAndWhatIsNot()
+    {
+        LivePoint point = new() { Time = default, State = LiveState.Running, Rate = 0, Waiting = 7 };
+        Assert.Equal((0.0, null, null, 7, null), (point.Rate, point.Limit, point.InFlight, point.Waiting, point.Failed));
+        Assert.Equal((null, 3, 7), ((point with { Rate = null, Limit = 3 }).Rate, (point with { Rate = null, Limit = 3 }).Limit, (point with { Limit = 3 }).Waiting));
+        string json = System.Text.Encoding.UTF8.GetString(new LiveHistory { Id = "run-1", Points = [point] }.ToJson());
+        Assert.EndsWith("\"state\":\"running\",\"rate\":0,\"waiting\":7}]}", json, StringComparison.Ordinal);
+    }
+
     [Fact]
     public void Watch_OfManyThings_RemembersNoMoreThanItMay()
     {
@@ -83,6 +132,7 @@ public class LiveWatchTests
 
     [Theory]
     [InlineData(nameof(LiveWatchOptions.Interval))]
+    [InlineData(nameof(LiveWatchOptions.IdleInterval))]
     [InlineData(nameof(LiveWatchOptions.History))]
     [InlineData(nameof(LiveWatchOptions.HistoryStep))]
     [InlineData(nameof(LiveWatchOptions.MaxEntries))]
@@ -91,6 +141,7 @@ public class LiveWatchTests
         LiveWatchOptions options = name switch
         {
             nameof(LiveWatchOptions.Interval) => new() { Interval = TimeSpan.FromMilliseconds(99) },
+            nameof(LiveWatchOptions.IdleInterval) => new() { IdleInterval = TimeSpan.FromMilliseconds(499) },
             nameof(LiveWatchOptions.History) => new() { History = TimeSpan.FromDays(2) },
             nameof(LiveWatchOptions.HistoryStep) => new() { HistoryStep = TimeSpan.FromMilliseconds(999) },
             _ => new() { MaxEntries = 0 },
