@@ -140,12 +140,6 @@ internal sealed class DashboardRun(TextWriter output, TextWriter progress)
         double allocated = GC.GetTotalAllocatedBytes(precise: true) - bytes;
         await end.CancelAsync();
         int drawings = await looking;
-        if (app is not null)
-        {
-            // The watches of a page end when its application stops.
-            await app.StopAsync(cancellationToken);
-        }
-
         return new DashboardSample(
             count / seconds, (allocated - (idleBytes * seconds)) / count, idleBytes, idleShare, drawings / (seconds + (window / 2).TotalSeconds));
     }

@@ -4,6 +4,8 @@ using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Routing;
 using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.FileProviders;
+using Microsoft.Extensions.Primitives;
 
 namespace Weir.Dashboard;
 
@@ -19,7 +21,7 @@ public static class WeirDashboardEndpoints
     /// <param name="configure">Sets options; <see langword="null"/> for the defaults: the machine itself alone may see the page, and nobody may act.</param>
     /// <returns>The endpoint, for more conventions, such as <c>RequireAuthorization</c> or <c>RequireHost</c>.</returns>
     /// <remarks>
-    /// From the first call on, the process keeps an hour of history in bounded memory. It ends with the application.
+    /// While the application runs, the process keeps an hour of history in bounded memory.
     /// </remarks>
     /// <exception cref="ArgumentNullException"><paramref name="endpoints"/> or <paramref name="pattern"/> is <see langword="null"/>.</exception>
     /// <exception cref="ArgumentException">An option is out of range, or actions are allowed without a policy.</exception>
@@ -37,6 +39,7 @@ public static class WeirDashboardEndpoints
         Need<IAntiforgery>(options.AllowActions, nameof(WeirDashboardOptions.AllowActions), "AddAntiforgery");
 
         var handler = new DashboardHandler(options, endpoints.ServiceProvider);
+        endpoints.DataSources.Add(new EndOfServices(handler));
         IEndpointConventionBuilder mapped = endpoints.MapMethods(pattern, [HttpMethods.Get, HttpMethods.Head, HttpMethods.Post], handler.AnswerAsync)
             .WithDisplayName("Weir dashboard")
             .ExcludeFromDescription();
@@ -49,5 +52,15 @@ public static class WeirDashboardEndpoints
                 throw new InvalidOperationException($"{what} needs a service that the application does not have: call builder.Services.{how}().");
             }
         }
+    }
+
+    /// <summary>Has no endpoint. The services of an application dispose of its data sources with themselves, also when it was not stopped.</summary>
+    private sealed class EndOfServices(DashboardHandler handler) : EndpointDataSource, IDisposable
+    {
+        public override IReadOnlyList<Endpoint> Endpoints => [];
+
+        public override IChangeToken GetChangeToken() => NullChangeToken.Singleton;
+
+        public void Dispose() => handler.Dispose();
     }
 }

@@ -25,14 +25,25 @@ namespace Weir.Dashboard;
 //
 // What is read when:
 //
-//   A slow watch keeps the history as long as the application runs. A fast one exists while somebody has a stream open or has just asked, so that nobody pays
-//   for rates and shares of time that nobody sees. All viewers read the same look.
+//   One watch keeps the history from the start of the application, and looks often only while somebody has a stream open or has just asked: nobody pays for
+//   rates and shares of time that nobody sees. All viewers read the same look.
+//
+// How it ends:
+//
+//   When the application stops, so that no stream holds it up; or when its services are disposed of without a stop (DashboardEndpoints). An application that
+//   never starts has no watch. What comes after the end is answered without rates.
 
 /// <summary>Answers each request for the page: the page, its JSON, the stream that redraws it, and actions.</summary>
 internal sealed class DashboardHandler : IDisposable
 {
     /// <summary>The time from one drawing to the next in a stream.</summary>
     private static readonly TimeSpan Pace = TimeSpan.FromMilliseconds(500);
+
+    /// <summary>The time from one point of the history to the next, and from one look to the next while nobody looks.</summary>
+    private static readonly TimeSpan HistoryPace = TimeSpan.FromSeconds(10);
+
+    /// <summary>Of so many entries at most, rates and the history are known.</summary>
+    private const int MostWatched = 1000;
 
     /// <summary>A search reads the queue's server, so a stream repeats it more seldom.</summary>
     private static readonly TimeSpan SearchPace = TimeSpan.FromSeconds(10);
@@ -44,24 +55,24 @@ internal sealed class DashboardHandler : IDisposable
     private readonly ILogger _logger;
     private readonly string _title;
     private readonly CancellationToken _stopping;
-    private readonly LiveWatch _history;
-    private readonly FastWatch _fast;
+    private readonly Lock _lock = new();
+
+    // Atomic.
     private int _streams;
+
+    // Under the lock.
+    private LiveWatch? _watch;
+    private bool _hasEnded;
 
     public DashboardHandler(WeirDashboardOptions options, IServiceProvider services)
     {
         _options = options;
         _logger = services.GetRequiredService<ILoggerFactory>().CreateLogger("Weir.Dashboard");
         _title = options.Title ?? services.GetService<IHostEnvironment>()?.ApplicationName ?? AppDomain.CurrentDomain.FriendlyName;
-        _history = WeirDiagnostics.Watch(new LiveWatchOptions
-        {
-            // Nobody sees the shares of time in it.
-            Interval = TimeSpan.FromSeconds(10), SampleInterval = TimeSpan.FromSeconds(10), History = TimeSpan.FromHours(1), HistoryStep = TimeSpan.FromSeconds(10), MaxEntries = 500, TimeProvider = options.TimeProvider,
-        });
-        _fast = new FastWatch(options.TimeProvider);
         if (services.GetService<IHostApplicationLifetime>() is { } lifetime)
         {
             _stopping = lifetime.ApplicationStopping;
+            lifetime.ApplicationStarted.Register(() => Watch());
             lifetime.ApplicationStopping.Register(Dispose);
         }
     }
@@ -95,7 +106,7 @@ internal sealed class DashboardHandler : IDisposable
                 break;
             case "application/json":
                 context.Response.ContentType = "application/json; charset=utf-8";
-                await context.Response.Body.WriteAsync(_fast.Look(isFresh: true).ToJson(), context.RequestAborted).ConfigureAwait(false);
+                await context.Response.Body.WriteAsync(Watch().Snapshot().ToJson(), context.RequestAborted).ConfigureAwait(false);
                 break;
             default:
                 await DrawAsync(context, request, null).ConfigureAwait(false);
@@ -103,11 +114,41 @@ internal sealed class DashboardHandler : IDisposable
         }
     }
 
-    /// <summary>Ends both watches. Requests that come later are answered without rates.</summary>
+    /// <summary>Ends the watch. Requests that come later are answered without rates.</summary>
     public void Dispose()
     {
-        _history.Dispose();
-        _fast.Dispose();
+        lock (_lock)
+        {
+            _hasEnded = true;
+            _watch?.Dispose();
+        }
+    }
+
+    /// <summary>The watch of the page. It begins with the application, or with the first request where nobody says that it has started.</summary>
+    private LiveWatch Watch()
+    {
+        lock (_lock)
+        {
+            if (_watch is not null)
+            {
+                return _watch;
+            }
+        }
+
+        // Not under the lock: its first look may run the text of a user's exception.
+        LiveWatch begun = WeirDiagnostics.Watch(new LiveWatchOptions
+        {
+            Interval = Pace, IdleInterval = HistoryPace, History = TimeSpan.FromHours(1), HistoryStep = HistoryPace, MaxEntries = MostWatched, TimeProvider = _options.TimeProvider,
+        });
+        lock (_lock)
+        {
+            if (_hasEnded || _watch is not null)
+            {
+                begun.Dispose();
+            }
+
+            return _watch ??= begun;
+        }
     }
 
     // A policy, or only the wish for somebody who is logged in. Whoever allows everybody in gives none.
@@ -236,7 +277,7 @@ internal sealed class DashboardHandler : IDisposable
             string drawn = "";
             do
             {
-                string now = PageWriter.Live(await ReadAsync(context, request, token, isFresh: false).ConfigureAwait(false)).ToString().ReplaceLineEndings(" ");
+                string now = PageWriter.Live(await ReadAsync(context, request, token, isFresh: drawn.Length == 0).ConfigureAwait(false)).ToString().ReplaceLineEndings(" ");
 
                 // A comment in place of what is the same tells the server that the browser is still there.
                 await context.Response.WriteAsync(now == drawn ? ":\n\n" : $"data: {now}\n\n", end.Token).ConfigureAwait(false);
@@ -271,8 +312,9 @@ internal sealed class DashboardHandler : IDisposable
 
     private async Task<PageData> ReadAsync(HttpContext context, PageRequest request, (string, string)? token, bool isFresh)
     {
-        WeirSnapshot now = _fast.Look(isFresh);
-        PageData data = new(request, now, id => _history.History(id).Points, token, null, null);
+        LiveWatch watch = Watch();
+        WeirSnapshot now = isFresh ? watch.Snapshot() : watch.Latest;
+        PageData data = new(request, now, id => watch.History(id).Points, token, null, null);
         if (request.View != "letters" || now.Entries.FirstOrDefault(entry => entry.Id == request.Id) is not { } queue)
         {
             return data;
@@ -290,90 +332,6 @@ internal sealed class DashboardHandler : IDisposable
         catch (Exception e) when (!context.RequestAborted.IsCancellationRequested)
         {
             return data with { Failure = $"The queue cannot be read: {e.GetType().Name}: {e.Message}" };
-        }
-    }
-
-    /// <summary>The watch that knows rates and shares of time. It begins with the first look and ends when nobody has looked for a while.</summary>
-    private sealed class FastWatch : IDisposable
-    {
-        private static readonly TimeSpan Linger = TimeSpan.FromSeconds(15);
-
-        private readonly Lock _lock = new();
-        private readonly TimeProvider _time;
-        private readonly ITimer _timer;
-
-        // Under the lock.
-        private LiveWatch? _watch;
-        private long _lookedAt;
-        private bool _isDisposed;
-
-        public FastWatch(TimeProvider time)
-        {
-            _time = time;
-            _timer = time.CreateTimer(
-                static watch =>
-                {
-                    try
-                    {
-                        ((FastWatch)watch!).EndIfUnused();
-                    }
-                    catch (Exception)
-                    {
-                        // The next time ends it.
-                    }
-                },
-                this,
-                Timeout.InfiniteTimeSpan,
-                Timeout.InfiniteTimeSpan);
-        }
-
-        /// <summary>What is live: as it is now, for who has just done something, or as the last look saw it, which all streams share.</summary>
-        public WeirSnapshot Look(bool isFresh)
-        {
-            LiveWatch watch;
-            lock (_lock)
-            {
-                if (_isDisposed)
-                {
-                    return WeirDiagnostics.Snapshot();
-                }
-
-                _lookedAt = _time.GetTimestamp();
-                if (_watch is null)
-                {
-                    _watch = WeirDiagnostics.Watch(new LiveWatchOptions { Interval = Pace, TimeProvider = _time });
-                    _timer.Change(Linger, Linger);
-                }
-
-                watch = _watch;
-            }
-
-            return isFresh ? watch.Snapshot() : watch.Latest;
-        }
-
-        public void Dispose()
-        {
-            lock (_lock)
-            {
-                _isDisposed = true;
-                _watch?.Dispose();
-                _watch = null;
-            }
-
-            _timer.Dispose();
-        }
-
-        private void EndIfUnused()
-        {
-            lock (_lock)
-            {
-                if (_watch is not null && _time.GetElapsedTime(_lookedAt) >= Linger)
-                {
-                    _watch.Dispose();
-                    _watch = null;
-                    _timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
-                }
-            }
         }
     }
 }
