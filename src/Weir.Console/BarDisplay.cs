@@ -19,6 +19,10 @@ namespace Weir.Terminal;
 // One lock protects all of it, and the terminal is written under it: frames and texts must not mix. A terminal may be stopped for long (Ctrl-S). So a report
 // that finds the lock taken is not drawn, and the last one of a run waits for a second at most; only the program's own writes wait as long as they would
 // without bars.
+//
+// Our lock is the innermost of all. The platform's writers lock themselves, then Console.Out, for each text; and Console.Out is locked to tell the size of the
+// window. A thread of the program comes to us with these locks in its hands, and others hold a writer that they kept from before the first bar (a logger). So
+// under our lock the terminal is written past the platform's writers (TerminalOutput), and the size is the one that a report has read before it.
 
 /// <summary>All bars of one console.</summary>
 internal sealed class BarDisplay
@@ -28,8 +32,7 @@ internal sealed class BarDisplay
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(1);
     private static readonly TimeSpan LeastPause = TimeSpan.FromMilliseconds(40);
     private static readonly ConditionalWeakTable<IAnsiConsole, BarDisplay> Displays = [];
-    private static readonly Lazy<IAnsiConsole> ErrorOutput = new(
-        static () => AnsiConsole.Create(new AnsiConsoleSettings { Out = new AnsiConsoleOutput(Console.Error) }));
+    private static readonly Lazy<IAnsiConsole> ErrorConsole = new(static () => AnsiConsole.Create(new AnsiConsoleSettings { Out = new TerminalOutput() }));
 
     // A monitor, because Lock of .NET 8 has no time limit.
     private readonly object _lock = new();
@@ -48,10 +51,6 @@ internal sealed class BarDisplay
         _console = console;
         _time = time;
         IsLive = console.Profile.Capabilities.Ansi && console.Profile.Out.IsTerminal;
-
-        // The platform begins to use the terminal when it is first asked for the width, and locks Console.Out for it. Under our lock, that would wait for
-        // whoever writes to it and waits for us.
-        _ = console.Profile.Width;
     }
 
     /// <summary>Whether bars can be drawn. Otherwise, each report is a line.</summary>
@@ -63,13 +62,13 @@ internal sealed class BarDisplay
     /// <summary>The display of a console.</summary>
     public static BarDisplay Of(ConsoleProgressOptions options)
     {
-        BarDisplay display = Displays.GetValue(options.Console ?? ErrorOutput.Value, console => new BarDisplay(console, options.TimeProvider));
+        BarDisplay display = Displays.GetValue(options.Console ?? ErrorConsole.Value, console => new BarDisplay(console, options.TimeProvider));
         display.KeepsLinesAbove = options is { Console: null, KeepsLinesAbove: true };
         return display;
     }
 
     /// <summary>Shows the bars of an owner, in place of those that it had.</summary>
-    public void Show(object owner, IReadOnlyList<BarState> bars) => Try(TimeSpan.Zero, () =>
+    public void Show(object owner, IReadOnlyList<BarState> bars) => Report(TimeSpan.Zero, () =>
     {
         if (IsLive)
         {
@@ -97,7 +96,7 @@ internal sealed class BarDisplay
     /// <summary>The bars of an owner have ended.</summary>
     /// <param name="owner">Whose they are.</param>
     /// <param name="last">What stays of them, as a line; null for nothing.</param>
-    public void End(object owner, BarState? last) => Try(Patience, () =>
+    public void End(object owner, BarState? last) => Report(Patience, () =>
     {
         _shown.RemoveAll(shown => shown.Owner == owner);
         string[] lines = last is null ? [] : [last.Sentence(isEnd: true)];
@@ -130,6 +129,12 @@ internal sealed class BarDisplay
                 Try(TimeSpan.Zero, () => Draw([]));
             }
         }
+    }
+
+    private void Report(TimeSpan patience, Action draw)
+    {
+        (_console.Profile.Out as TerminalOutput)?.ReadSize();
+        Try(patience, draw);
     }
 
     /// <summary>Draws, if that is possible: an output that cannot be written any more fails neither a run nor the program.</summary>
@@ -229,62 +234,5 @@ internal sealed class BarDisplay
         public Measurement Measure(RenderOptions options, int maxWidth) => new(maxWidth, maxWidth);
 
         public IEnumerable<Segment> Render(RenderOptions options, int maxWidth) => segments;
-    }
-}
-
-/// <summary>The writers that stand in the place of <see cref="Console.Out"/> and <see cref="Console.Error"/> while there are bars.</summary>
-internal sealed class LinesAbove
-{
-    private readonly List<(TextWriter Installed, TextWriter Original, Func<TextWriter> Current, Action<TextWriter> Set)> _writers = [];
-
-    public static LinesAbove Install(BarDisplay display)
-    {
-        LinesAbove lines = new();
-        if (!Console.IsOutputRedirected)
-        {
-            lines.Add(display, static () => Console.Out, Console.SetOut);
-        }
-
-        lines.Add(display, static () => Console.Error, Console.SetError);
-        return lines;
-    }
-
-    /// <summary>Puts back what was there, unless the program has put something else there meanwhile.</summary>
-    public void Remove()
-    {
-        foreach ((TextWriter installed, TextWriter original, Func<TextWriter> current, Action<TextWriter> set) in _writers)
-        {
-            if (ReferenceEquals(current(), installed))
-            {
-                set(original);
-            }
-        }
-    }
-
-    private void Add(BarDisplay display, Func<TextWriter> current, Action<TextWriter> set)
-    {
-        TextWriter original = current();
-        set(new Writer(display, original));
-        _writers.Add((current(), original, current, set));
-    }
-
-    private sealed class Writer(BarDisplay display, TextWriter original) : TextWriter(original.FormatProvider)
-    {
-        public override Encoding Encoding => original.Encoding;
-
-        public override void Write(char value) => display.WriteAbove(original, [value]);
-
-        public override void Write(char[] buffer, int index, int count) => display.WriteAbove(original, buffer.AsSpan(index, count));
-
-        public override void Write(ReadOnlySpan<char> buffer) => display.WriteAbove(original, buffer);
-
-        public override void Write(string? value) => display.WriteAbove(original, value);
-
-        // In one piece, or each would be drawn after.
-        public override void WriteLine(string? value) => display.WriteAbove(original, value + NewLine);
-
-        public override void WriteLine(ReadOnlySpan<char> buffer) => display.WriteAbove(original, string.Concat(buffer, NewLine));
-
-        public override void Flush() => original.Flush();
     }
 }

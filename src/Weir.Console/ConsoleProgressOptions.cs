@@ -28,7 +28,10 @@ public sealed record ConsoleProgressOptions
     /// Whether what the program writes to <see cref="System.Console.Out"/> and <see cref="System.Console.Error"/> appears above the bars. While there are bars
     /// on the terminal, these two are replaced by writers that take the bars away and draw them again.
     /// </summary>
-    /// <value>The default is <see langword="true"/>. It has no effect if <see cref="Console"/> is set.</value>
+    /// <value>
+    /// The default is <see langword="true"/>. It has no effect if <see cref="Console"/> is set, nor if the program has already put a writer of its own in the
+    /// place of one of the two: that one must get its texts.
+    /// </value>
     public bool KeepsLinesAbove { get; init; } = true;
 
     /// <summary>The clock of the intervals.</summary>

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Runtime.InteropServices;
 using System.Text;
+using Weir.Terminal;
 
 namespace Weir.Bars.Tests;
 
@@ -8,6 +9,7 @@ namespace Weir.Bars.Tests;
 public sealed class TerminalTests
 {
     private const string Marker = "WEIR_TESTS_BAR";
+    private const int WindowChanged = 28;
 
     [Theory(Timeout = 120_000)]
     [InlineData("", true, true)]
@@ -43,12 +45,14 @@ public sealed class TerminalTests
         }
     }
 
-    /// <summary>Output and error output are one terminal, and the program writes lines and a part of one.</summary>
-    [Fact(Timeout = 120_000)]
-    public async Task Lines_OfTheProgram_StandWholeAboveTheBar()
+    /// <summary>Output and error output are one terminal. While the window's size changes, the platform locks the output to tell it.</summary>
+    [Theory(Timeout = 120_000)]
+    [InlineData("lines")]
+    [InlineData("resized")]
+    public async Task Lines_OfTheProgram_StandWholeAboveTheBar(string what)
     {
         Assert.SkipUnless(OperatingSystem.IsLinux() && File.Exists("/usr/bin/script"), "There is no 'script' that makes a terminal.");
-        using Process script = Start($"env -u NO_COLOR TERM=xterm-256color {Marker}=lines {Child()}");
+        using Process script = Start($"env -u NO_COLOR TERM=xterm-256color {Marker}={what} {Child()}");
         try
         {
             StringBuilder seen = new();
@@ -58,6 +62,29 @@ public sealed class TerminalTests
             Assert.All(Enumerable.Range(0, 40), i => Assert.Contains($"line {i} of the program", screen.Lines));
             Assert.Contains("40 of 40", Assert.Single(screen.Lines, static line => line.StartsWith("import", StringComparison.Ordinal)), StringComparison.Ordinal);
             Assert.DoesNotContain('━', string.Concat(screen.Lines));
+        }
+        finally
+        {
+            Kill(script);
+        }
+    }
+
+    /// <summary>A logger keeps the writer that it got before the first bar; a program has put a writer of its own in the place of the platform's.</summary>
+    [Theory(Timeout = 120_000)]
+    [InlineData("kept")]
+    [InlineData("own")]
+    public async Task WritersOfOthers_WhileTheWindowIsResized_HoldUpNobody(string what)
+    {
+        Assert.SkipUnless(OperatingSystem.IsLinux() && File.Exists("/usr/bin/script"), "There is no 'script' that makes a terminal.");
+        using Process script = Start($"env -u NO_COLOR TERM=xterm-256color {Marker}={what} {Child()}");
+        try
+        {
+            StringBuilder seen = new();
+            await ReadUntilAsync(script, seen, null);
+            string written = seen.ToString();
+            Assert.All(Enumerable.Range(0, 40), i => Assert.Contains($"line {i} of the program", written, StringComparison.Ordinal));
+            Assert.Contains("import: 40 of 40", written, StringComparison.Ordinal);
+            Assert.Contains($"the others have written, from {(what == "own" ? "a writer of the program" : "the platform")}", written, StringComparison.Ordinal);
         }
         finally
         {
@@ -77,13 +104,39 @@ public sealed class TerminalTests
         // The program of the tests would go on after Ctrl-C. This one ends at once, without a chance to put anything back.
         using PosixSignalRegistration interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, static _ => Process.GetCurrentProcess().Kill());
         using Gate gate = new();
+        TextWriter kept = Console.Out;
+        if (what == "own")
+        {
+            Console.SetOut(new Forwarding(kept));
+            Console.SetError(new Forwarding(Console.Error));
+            kept = Console.Out;
+        }
+
+        string from = TerminalOutput.IsOfThePlatform(Console.Out) && TerminalOutput.IsOfThePlatform(Console.Error) ? "the platform" : "a writer of the program";
+        using CancellationTokenSource ended = new();
+        Task others = what is "kept" or "own"
+            ? Task.Run(
+                () =>
+                {
+                    while (!ended.IsCancellationRequested)
+                    {
+                        kept.WriteLine("a line of a logger");
+                    }
+                },
+                ended.Token)
+            : Task.CompletedTask;
         ConsoleProgressOptions options = new() { Interval = TimeSpan.FromMilliseconds(20), LineInterval = TimeSpan.FromMilliseconds(200) };
-        await Enumerable.Range(0, what == "lines" ? 40 : 4).ForEachParallelAsync(
+        await Enumerable.Range(0, what == "wait" ? 4 : 40).ForEachParallelAsync(
             async (x, token) =>
             {
-                if (what == "lines")
+                if (what != "wait")
                 {
                     await Task.Delay(TimeSpan.FromMilliseconds(10), TimeProvider.System, token);
+                    if (what != "lines")
+                    {
+                        Assert.Equal(0, Signal(Environment.ProcessId, WindowChanged));
+                    }
+
                     await (x % 2 == 0 ? Console.Out : Console.Error).WriteLineAsync($"line {x} of the program");
                 }
                 else if (x > 0)
@@ -92,7 +145,17 @@ public sealed class TerminalTests
                 }
             },
             new ParallelRunOptions { MaxDegreeOfParallelism = 1, Progress = ConsoleProgress.Bar("import", options: options) });
+        await ended.CancelAsync();
+        await others;
+        if (others != Task.CompletedTask)
+        {
+            await kept.WriteLineAsync($"the others have written, from {from}");
+        }
     }
+
+    [DllImport("libc", EntryPoint = "kill")]
+    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
+    private static extern int Signal(int process, int signal);
 
     private static string Child() =>
         $"{Environment.GetEnvironmentVariable("DOTNET_HOST_PATH") ?? "dotnet"} exec {typeof(TerminalTests).Assembly.Location} -method {typeof(TerminalTests).FullName}.{nameof(InTheChild)}";
@@ -120,6 +183,16 @@ public sealed class TerminalTests
 
             seen.Append(buffer, 0, read);
         }
+    }
+
+    /// <summary>Passes texts on and says the other's encoding, as one that also writes a file would.</summary>
+    private sealed class Forwarding(TextWriter to) : TextWriter
+    {
+        public override Encoding Encoding => to.Encoding;
+
+        public override void Write(char value) => to.Write(value);
+
+        public override void Write(string? value) => to.Write(value);
     }
 
     private static void Kill(Process process)

@@ -86,14 +86,22 @@ public class RuntimeAsyncSequenceTests
         foreach (bool byTime in new[] { false, true })
         {
             TaskCompletionSource asked = new(TaskCreationOptions.RunContinuationsAsynchronously);
+            TaskCompletionSource worked = new(TaskCreationOptions.RunContinuationsAsynchronously);
             Task<ItemOutcome<int, int>[]> call = RuntimeRun.Start(
                 form,
                 runtime,
                 AwaitedItems<int>.Of(SilentAsync(asked)),
-                static (x, _) => new ValueTask<int>(x),
+                (x, _) =>
+                {
+                    worked.TrySetResult();
+                    return new ValueTask<int>(x);
+                },
                 new ProcessManyOptions { TotalTimeout = byTime ? Limit : null },
                 byTime ? CancellationToken.None : caller.Token);
             await asked.Task.WithinAsync("the silence");
+
+            // The item that came before the silence does not wait for the next.
+            await worked.Task.WithinAsync("the item before the silence");
             if (byTime)
             {
                 await clock.PassAsync(Limit, call);
