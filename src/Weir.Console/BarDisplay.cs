@@ -236,3 +236,73 @@ internal sealed class BarDisplay
         public IEnumerable<Segment> Render(RenderOptions options, int maxWidth) => segments;
     }
 }
+
+/// <summary>The writers that stand in the place of <see cref="Console.Out"/> and <see cref="Console.Error"/> while there are bars.</summary>
+internal sealed class LinesAbove
+{
+    private readonly List<(TextWriter Installed, TextWriter Original, Func<TextWriter> Current, Action<TextWriter> Set)> _writers = [];
+
+    public static LinesAbove Install(BarDisplay display)
+    {
+        LinesAbove lines = new();
+        if (!TerminalOutput.IsOfThePlatform(Console.Error) || !(Console.IsOutputRedirected || TerminalOutput.IsOfThePlatform(Console.Out)))
+        {
+            // A writer of the program must get its texts. It may pass them on to the platform's under a lock of its own, which would then stand within ours.
+            return lines;
+        }
+
+        if (!Console.IsOutputRedirected)
+        {
+            lines.Add(display, TerminalStream.Output, static () => Console.Out, Console.SetOut);
+        }
+
+        lines.Add(display, TerminalStream.Error, static () => Console.Error, Console.SetError);
+        return lines;
+    }
+
+    /// <summary>Puts back what was there, unless the program has put something else there meanwhile.</summary>
+    public void Remove()
+    {
+        foreach ((TextWriter installed, TextWriter original, Func<TextWriter> current, Action<TextWriter> set) in _writers)
+        {
+            if (ReferenceEquals(current(), installed))
+            {
+                set(original);
+            }
+        }
+    }
+
+    private void Add(BarDisplay display, int descriptor, Func<TextWriter> current, Action<TextWriter> set)
+    {
+        TextWriter original = current();
+        set(new Writer(display, original, descriptor));
+        _writers.Add((current(), original, current, set));
+    }
+
+    private sealed class Writer(BarDisplay display, TextWriter original, int descriptor) : TextWriter(original.FormatProvider)
+    {
+        private readonly TextWriter _terminal = TerminalOutput.Past(original, descriptor);
+
+        public override Encoding Encoding => original.Encoding;
+
+        public override void Write(char value) => WriteAbove([value]);
+
+        public override void Write(char[] buffer, int index, int count) => WriteAbove(buffer.AsSpan(index, count));
+
+        public override void Write(ReadOnlySpan<char> buffer) => WriteAbove(buffer);
+
+        public override void Write(string? value) => WriteAbove(value);
+
+        // In one piece, or each would be drawn after.
+        public override void WriteLine(string? value) => WriteAbove(value + NewLine);
+
+        public override void WriteLine(ReadOnlySpan<char> buffer) => WriteAbove(string.Concat(buffer, NewLine));
+
+        // Each text is flushed as it is written.
+        public override void Flush()
+        {
+        }
+
+        private void WriteAbove(ReadOnlySpan<char> text) => display.WriteAbove(_terminal, text);
+    }
+}
