@@ -286,6 +286,9 @@ public sealed class LiveWatch : IDisposable
 
         private Ring<LivePoint>? _history;
 
+        // Of the history, until there is a new point.
+        private LivePoint[]? _points;
+
         // Timers are late by some milliseconds, and never by the same.
         private TimeSpan Tolerance => options.Interval / 4;
 
@@ -304,6 +307,7 @@ public sealed class LiveWatch : IDisposable
                 _history ??= new((int)Math.Ceiling(options.History / options.HistoryStep));
                 if (_history.IsEmpty || now - _history.Last.Time >= options.HistoryStep - Tolerance)
                 {
+                    _points = null;
                     _history.Add(new LivePoint
                     {
                         Time = now, State = rated.State, Rate = rated.Rate1s, Limit = rated.Limit, InFlight = rated.InFlight,
@@ -319,7 +323,7 @@ public sealed class LiveWatch : IDisposable
             ? entry
             : entry with { Rate1s = RateOver(TimeSpan.FromSeconds(1), entry, now), Rate1m = RateOver(TimeSpan.FromMinutes(1), entry, now) };
 
-        public IReadOnlyList<LivePoint> Points() => _history is null ? [] : [.. _history.Items()];
+        public IReadOnlyList<LivePoint> Points() => _history is null ? [] : _points ??= [.. _history.Items()];
 
         /// <summary>The rate since the newest sample that is as old as a span, or else the oldest.</summary>
         private double? RateOver(TimeSpan span, LiveEntry entry, DateTimeOffset now)

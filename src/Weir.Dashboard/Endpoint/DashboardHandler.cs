@@ -1,5 +1,8 @@
+using System.Buffers;
+using System.IO.Pipelines;
 using System.Net;
 using System.Security.Cryptography;
+using System.Text;
 using Microsoft.AspNetCore.Antiforgery;
 using Microsoft.AspNetCore.Authorization;
 using Microsoft.AspNetCore.Authorization.Policy;
@@ -26,7 +29,8 @@ namespace Weir.Dashboard;
 // What is read when:
 //
 //   One watch keeps the history from the start of the application, and looks often only while somebody has a stream open or has just asked: nobody pays for
-//   rates and shares of time that nobody sees. All viewers read the same look.
+//   rates and shares of time that nobody sees. All viewers read the same look, and those who may act at the same address, or may not, get the same drawing
+//   of it: once drawn for all, and of that what has changed (SharedDrawing).
 //
 // How it ends:
 //
@@ -57,10 +61,9 @@ internal sealed class DashboardHandler : IDisposable
     private readonly CancellationToken _stopping;
     private readonly Lock _lock = new();
 
-    // Atomic.
-    private int _streams;
-
     // Under the lock.
+    private readonly Dictionary<(PageRequest Request, bool MayAct), SharedDrawing> _drawings = [];
+    private int _streams;
     private LiveWatch? _watch;
     private bool _hasEnded;
 
@@ -109,7 +112,7 @@ internal sealed class DashboardHandler : IDisposable
                 await context.Response.Body.WriteAsync(Watch().Snapshot().ToJson(), context.RequestAborted).ConfigureAwait(false);
                 break;
             default:
-                await DrawAsync(context, request, null).ConfigureAwait(false);
+                await DrawAsync(context, request, await MayActAsync(context).ConfigureAwait(false), null).ConfigureAwait(false);
                 break;
         }
     }
@@ -244,45 +247,51 @@ internal sealed class DashboardHandler : IDisposable
             return;
         }
 
-        await DrawAsync(context, PageRequest.Read(name => context.Request.Query[name]), result.Sentence).ConfigureAwait(false);
+        await DrawAsync(context, PageRequest.Read(name => context.Request.Query[name]), mayAct: true, result.Sentence).ConfigureAwait(false);
     }
 
-    private async Task DrawAsync(HttpContext context, PageRequest request, string? result)
+    private async Task DrawAsync(HttpContext context, PageRequest request, bool mayAct, string? result)
     {
         string nonce = Convert.ToHexString(RandomNumberGenerator.GetBytes(16));
-        PageData data = await ReadAsync(context, request, await TokenAsync(context).ConfigureAwait(false), isFresh: true).ConfigureAwait(false);
+        PageData data = await ReadAsync(context, request, mayAct, isFresh: true).ConfigureAwait(false);
+        data = data with { Token = mayAct ? Token(context) : null };
         context.Response.Headers.ContentSecurityPolicy =
             $"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
         context.Response.ContentType = "text/html; charset=utf-8";
-        await context.Response.WriteAsync(PageWriter.Document(data, _title, nonce, result), context.RequestAborted).ConfigureAwait(false);
+        await context.Response.Body.WriteAsync(PageWriter.Document(data, _title, nonce, result).Html, context.RequestAborted).ConfigureAwait(false);
     }
 
     private async Task StreamAsync(HttpContext context, PageRequest request)
     {
-        using var end = CancellationTokenSource.CreateLinkedTokenSource(context.RequestAborted, _stopping);
-        if (Interlocked.Increment(ref _streams) > MostStreams)
+        bool mayAct = await MayActAsync(context).ConfigureAwait(false);
+        if (Join((request, mayAct)) is not { } drawing)
         {
-            Interlocked.Decrement(ref _streams);
             await RefuseAsync(context, StatusCodes.Status503ServiceUnavailable, $"{MostStreams} browsers look at this page already.").ConfigureAwait(false);
             return;
         }
 
+        using var end = CancellationTokenSource.CreateLinkedTokenSource(context.RequestAborted, _stopping);
         try
         {
-            (string, string)? token = await TokenAsync(context).ConfigureAwait(false);
+            PipeWriter body = context.Response.BodyWriter;
             context.Features.Get<IHttpResponseBodyFeature>()?.DisableBuffering();
             context.Response.ContentType = "text/event-stream";
             context.Response.Headers["X-Accel-Buffering"] = "no";
+            if (mayAct)
+            {
+                // Once, because it is long and its user's own, and the drawings are for all who may act.
+                (string name, string value) = Token(context);
+                body.Write(Encoding.ASCII.GetBytes($"event: token\ndata: {name} {value}\n\n"));
+            }
+
             using PeriodicTimer pace = new(request.View == "letters" ? SearchPace : Pace, _options.TimeProvider);
-            string drawn = "";
+            IReadOnlyList<DrawnSection> sent = [];
             do
             {
-                string now = PageWriter.Live(await ReadAsync(context, request, token, isFresh: drawn.Length == 0).ConfigureAwait(false)).ToString().ReplaceLineEndings(" ");
-
-                // A comment in place of what is the same tells the server that the browser is still there.
-                await context.Response.WriteAsync(now == drawn ? ":\n\n" : $"data: {now}\n\n", end.Token).ConfigureAwait(false);
-                await context.Response.Body.FlushAsync(end.Token).ConfigureAwait(false);
-                drawn = now;
+                IReadOnlyList<DrawnSection> now = drawing.Of(await ReadAsync(context, request, mayAct, isFresh: sent.Count == 0).ConfigureAwait(false));
+                WriteChanges(body, now, sent);
+                await body.FlushAsync(end.Token).ConfigureAwait(false);
+                sent = now;
             }
             while (await pace.WaitForNextTickAsync(end.Token).ConfigureAwait(false));
         }
@@ -292,17 +301,63 @@ internal sealed class DashboardHandler : IDisposable
         }
         finally
         {
-            Interlocked.Decrement(ref _streams);
+            Leave((request, mayAct), drawing);
         }
     }
 
-    private async Task<(string Name, string Value)?> TokenAsync(HttpContext context)
+    /// <summary>An event with all sections, of which those that the browser has are empty.</summary>
+    private static void WriteChanges(PipeWriter body, IReadOnlyList<DrawnSection> now, IReadOnlyList<DrawnSection> sent)
     {
-        if (!await MayActAsync(context).ConfigureAwait(false))
+        if (now.SequenceEqual(sent))
         {
-            return null;
+            // A comment in place of what is the same tells the server that the browser is still there.
+            body.Write(":\n\n"u8);
+            return;
         }
 
+        body.Write("data: "u8);
+        foreach (DrawnSection section in now)
+        {
+            body.Write(sent.Contains(section) ? section.Same : section.Html);
+        }
+
+        body.Write("\n\n"u8);
+    }
+
+    private SharedDrawing? Join((PageRequest, bool) address)
+    {
+        lock (_lock)
+        {
+            if (_streams == MostStreams)
+            {
+                return null;
+            }
+
+            _streams++;
+            if (!_drawings.TryGetValue(address, out SharedDrawing? drawing))
+            {
+                _drawings[address] = drawing = new SharedDrawing();
+            }
+
+            drawing.Viewers++;
+            return drawing;
+        }
+    }
+
+    private void Leave((PageRequest, bool) address, SharedDrawing drawing)
+    {
+        lock (_lock)
+        {
+            _streams--;
+            if (--drawing.Viewers == 0)
+            {
+                _drawings.Remove(address);
+            }
+        }
+    }
+
+    private static (string Name, string Value) Token(HttpContext context)
+    {
         AntiforgeryTokenSet tokens = context.RequestServices.GetRequiredService<IAntiforgery>().GetAndStoreTokens(context);
 
         // The service would allow the page in a frame of the same site.
@@ -310,11 +365,11 @@ internal sealed class DashboardHandler : IDisposable
         return (tokens.FormFieldName, tokens.RequestToken!);
     }
 
-    private async Task<PageData> ReadAsync(HttpContext context, PageRequest request, (string, string)? token, bool isFresh)
+    private async Task<PageData> ReadAsync(HttpContext context, PageRequest request, bool mayAct, bool isFresh)
     {
         LiveWatch watch = Watch();
         WeirSnapshot now = isFresh ? watch.Snapshot() : watch.Latest;
-        PageData data = new(request, now, id => watch.History(id).Points, token, null, null);
+        PageData data = new(request, now, id => watch.History(id).Points, mayAct, null, null, null);
         if (request.View != "letters" || now.Entries.FirstOrDefault(entry => entry.Id == request.Id) is not { } queue)
         {
             return data;

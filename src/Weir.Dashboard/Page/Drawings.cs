@@ -12,46 +12,44 @@ internal static class Drawings
     private const int RowGap = 18;
 
     /// <summary>What an entry did over time: its rate, or of a limit its permits in use. Its limit is a dashed line; permits are drawn on the scale of the limit.</summary>
-    public static Markup Sparkline(IReadOnlyList<LivePoint> points, int width = 140, int height = 30, bool ofUse = false)
+    public static Markup.Written Sparkline(Markup page, IReadOnlyList<LivePoint> points, int width = 140, int height = 30, bool ofUse = false)
     {
         if (points.Count < 2)
         {
-            return $"<span class=\"soft\">no history yet</span>";
+            return page.Add($"<span class=\"soft\">no history yet</span>");
         }
 
         Func<LivePoint, double> value = ofUse ? static point => point.InFlight ?? 0 : static point => point.Rate ?? 0;
         double most = points.Max(value);
         double mostLimit = points.Max(static point => point.Limit ?? 0);
-        Markup drawing = new();
-        drawing.Add($"<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\"><title>");
-        drawing.Add($"{(ofUse ? "In use" : "Rate a second")} over {Words.Span(points[^1].Time - points[0].Time)}: now {Words.Number(value(points[^1]))}, at most {Words.Number(most)}");
+        page.Add($"<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\"><title>");
+        page.Add($"{(ofUse ? "In use" : "Rate a second")} over {Words.Span(points[^1].Time - points[0].Time)}: now {Words.Number(value(points[^1]))}, at most {Words.Number(most)}");
         if (mostLimit > 0)
         {
-            drawing.Add($"; limit now {Words.Number(points[^1].Limit ?? 0)}, at most {Words.Number(mostLimit)}</title>");
-            drawing.Add($"<polyline class=\"limit\" points=\"{Line(points, static point => point.Limit ?? 0, mostLimit, width, height)}\"/>");
+            page.Add($"; limit now {Words.Number(points[^1].Limit ?? 0)}, at most {Words.Number(mostLimit)}</title>");
+            page.Add($"<polyline class=\"limit\" points=\"{Line(page, points, static point => point.Limit ?? 0, mostLimit, width, height)}\"/>");
         }
         else
         {
-            drawing.Add($"</title>");
+            page.Add($"</title>");
         }
 
-        drawing.Add($"<polyline class=\"rate\" points=\"{Line(points, value, ofUse ? Math.Max(most, mostLimit) : most, width, height)}\"/></svg>");
-        return drawing;
+        page.Add($"<polyline class=\"rate\" points=\"{Line(page, points, value, ofUse ? Math.Max(most, mostLimit) : most, width, height)}\"/></svg>");
+        return default;
     }
 
     /// <summary>The states of a circuit breaker over time.</summary>
-    public static Markup States(IReadOnlyList<LivePoint> points, int width = 220)
+    public static Markup.Written States(Markup page, IReadOnlyList<LivePoint> points, int width = 220)
     {
         if (points.Count < 2)
         {
-            return $"<span class=\"soft\">no history yet</span>";
+            return page.Add($"<span class=\"soft\">no history yet</span>");
         }
 
         double whole = Math.Max(1, (points[^1].Time - points[0].Time).TotalSeconds);
         int opened = points.Zip(points.Skip(1)).Count(static pair => !IsOpen(pair.First) && IsOpen(pair.Second));
-        Markup drawing = new();
-        drawing.Add($"<svg width=\"{width}\" height=\"14\" viewBox=\"0 0 {width} 14\" role=\"img\"><title>");
-        drawing.Add($"State over {Words.Span(points[^1].Time - points[0].Time)}: now {Words.State(points[^1].State)}, seen to open {Words.Times(opened)}</title>");
+        page.Add($"<svg width=\"{width}\" height=\"14\" viewBox=\"0 0 {width} 14\" role=\"img\"><title>");
+        page.Add($"State over {Words.Span(points[^1].Time - points[0].Time)}: now {Words.State(points[^1].State)}, seen to open {Words.Times(opened)}</title>");
         for (int i = 0; i < points.Count;)
         {
             int next = i + 1;
@@ -64,20 +62,20 @@ internal static class Drawings
             string look = points[i].State switch { LiveState.Closed => "closed", LiveState.HalfOpen => "half", _ => "open" };
             double from = (points[i].Time - points[0].Time).TotalSeconds / whole * width;
             double to = (end - points[0].Time).TotalSeconds / whole * width;
-            drawing.Add($"<rect class=\"{look}\" x=\"{from:F1}\" y=\"2\" width=\"{Math.Max(1, to - from):F1}\" height=\"10\"/>");
+            page.Add($"<rect class=\"{look}\" x=\"{from:F1}\" y=\"2\" width=\"{Math.Max(1, to - from):F1}\" height=\"10\"/>");
             i = next;
         }
 
-        drawing.Add($"</svg>");
-        return drawing;
+        page.Add($"</svg>");
+        return default;
     }
 
     /// <summary>How the time of a stage divides.</summary>
-    public static Markup Shares(LiveStage stage, int width = 120) =>
-        $"<svg width=\"{width}\" height=\"12\" viewBox=\"0 0 {width} 12\" role=\"img\"><title>{Words.Stage(stage)}</title><rect class=\"rest\" width=\"{width}\" height=\"12\"/><rect class=\"busy\" width=\"{stage.Busy * width:F1}\" height=\"12\"/><rect class=\"blocked\" x=\"{stage.Busy * width:F1}\" width=\"{stage.Blocked * width:F1}\" height=\"12\"/></svg>";
+    public static Markup.Written Shares(Markup page, LiveStage stage, int width = 120) =>
+        page.Add($"<svg width=\"{width}\" height=\"12\" viewBox=\"0 0 {width} 12\" role=\"img\"><title>{Words.Stage(stage)}</title><rect class=\"rest\" width=\"{width}\" height=\"12\"/><rect class=\"busy\" width=\"{stage.Busy * width:F1}\" height=\"12\"/><rect class=\"blocked\" x=\"{stage.Busy * width:F1}\" width=\"{stage.Blocked * width:F1}\" height=\"12\"/></svg>");
 
     /// <summary>A network of blocks: a column for each step from its first blocks, with what waits in each block, and the bottleneck marked.</summary>
-    public static Markup Network(LiveEntry network, IReadOnlyList<LiveEntry> blocks)
+    public static Markup.Written Network(Markup page, LiveEntry network, IReadOnlyList<LiveEntry> blocks, Dictionary<string, LiveStage> stages)
     {
         ILookup<string, string> feeders = blocks.SelectMany(static block => block.Feeds ?? [], static (block, to) => (block.Id, To: to))
             .ToLookup(static link => link.To, static link => link.Id);
@@ -99,38 +97,64 @@ internal static class Drawings
 
         int width = 16 + ((columns.Values.Max() + 1) * (NodeWidth + ColumnGap)) - ColumnGap;
         int height = 16 + (rows * (NodeHeight + RowGap)) - RowGap;
-        Markup drawing = new();
-        drawing.Add($"<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\"><title>Network of {Words.Count(blocks.Count, "block")}; the table below has the same</title>");
+        page.Add($"<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\"><title>Network of {Words.Count(blocks.Count, "block")}; the table below has the same</title>");
         foreach (LiveEntry block in blocks)
         {
             foreach (string to in block.Feeds ?? [])
             {
                 if (places.TryGetValue(to, out (int X, int Y) end))
                 {
-                    AddEdge(drawing, places[block.Id], end);
+                    AddEdge(page, places[block.Id], end);
                 }
             }
         }
 
         foreach (LiveEntry block in blocks)
         {
-            AddNode(drawing, block, places[block.Id], network);
+            AddNode(page, block, places[block.Id], network, stages.GetValueOrDefault(block.Id));
         }
 
-        drawing.Add($"</svg>");
-        return drawing;
+        page.Add($"</svg>");
+        return default;
     }
 
     private static bool IsOpen(LivePoint point) => point.State is LiveState.Open or LiveState.Isolated;
 
-    private static Markup Line(IReadOnlyList<LivePoint> points, Func<LivePoint, double> value, double most, int width, int height)
+    /// <summary>A line through the points. Of those in a row that are equally high, only the first and the last are written: most of what is live does the same for long.</summary>
+    private static Markup.Written Line(Markup page, IReadOnlyList<LivePoint> points, Func<LivePoint, double> value, double most, int width, int height)
     {
         // Two points a pixel say no more than one.
         int step = Math.Max(1, points.Count / width);
         double seconds = Math.Max(1, (points[^1].Time - points[0].Time).TotalSeconds);
-        return Markup.Whole(string.Join(' ', points.Where((_, i) => i % step == 0 || i == points.Count - 1).Select(point => string.Create(
-            CultureInfo.InvariantCulture,
-            $"{(point.Time - points[0].Time).TotalSeconds / seconds * width:F1},{height - 1 - (value(point) / Math.Max(most, double.Epsilon) * (height - 3)):F1}"))));
+        (double X, int Tenths)? written = null;
+        (double X, int Tenths)? passed = null;
+        for (int i = 0; i < points.Count; i = i == points.Count - 1 ? points.Count : Math.Min(i + step, points.Count - 1))
+        {
+            double x = (points[i].Time - points[0].Time).TotalSeconds / seconds * width;
+            int tenths = (int)Math.Round(10 * (height - 1 - (value(points[i]) / Math.Max(most, double.Epsilon) * (height - 3))));
+            if (written?.Tenths == tenths)
+            {
+                passed = (x, tenths);
+                continue;
+            }
+
+            Write(passed);
+            Write((x, tenths));
+        }
+
+        return Write(passed);
+
+        Markup.Written Write((double X, int Tenths)? point)
+        {
+            if (point is { } known)
+            {
+                page.Add($"{known.X:F1},{known.Tenths / 10.0:F1} ");
+                written = point;
+            }
+
+            passed = null;
+            return default;
+        }
     }
 
     /// <summary>How many links lie between a block and the first of its network, at most. Of a circle, the link back to its first block does not count.</summary>
@@ -166,32 +190,31 @@ internal static class Drawings
         return columns;
     }
 
-    private static void AddEdge(Markup drawing, (int X, int Y) from, (int X, int Y) to)
+    private static void AddEdge(Markup page, (int X, int Y) from, (int X, int Y) to)
     {
         (int x, int y) = (from.X + NodeWidth, from.Y + (NodeHeight / 2));
         (int endX, int endY) = (to.X - 6, to.Y + (NodeHeight / 2));
-        drawing.Add($"<path class=\"edge\" d=\"M{x} {y} C{x + (ColumnGap / 2)} {y} {endX - (ColumnGap / 2)} {endY} {endX} {endY}\"/>");
-        drawing.Add($"<path class=\"arrow\" d=\"M{endX} {endY - 4} l6 4 l-6 4 z\"/>");
+        page.Add($"<path class=\"edge\" d=\"M{x} {y} C{x + (ColumnGap / 2)} {y} {endX - (ColumnGap / 2)} {endY} {endX} {endY}\"/>");
+        page.Add($"<path class=\"arrow\" d=\"M{endX} {endY - 4} l6 4 l-6 4 z\"/>");
     }
 
-    private static void AddNode(Markup drawing, LiveEntry block, (int X, int Y) at, LiveEntry network)
+    private static void AddNode(Markup page, LiveEntry block, (int X, int Y) at, LiveEntry network, LiveStage? stage)
     {
         bool isBottleneck = network.Bottleneck?.Id == block.Id;
         string look = isBottleneck ? "node bottleneck" : "node";
-        LiveStage? stage = network.Stages?.FirstOrDefault(stage => stage.Id == block.Id);
         string name = Words.Name(block);
         string shown = name.Length > 22 ? string.Concat(name.AsSpan(0, char.IsHighSurrogate(name[20]) ? 20 : 21), "…") : name;
         string queue = block.Capacity is { } capacity ? $"{Words.Number(block.Waiting ?? 0)} of {Words.Number(capacity)} wait" : $"{Words.Number(block.Waiting ?? 0)} wait";
-        drawing.Add($"<g><title>{name}: {queue}, {Words.Number(block.Done ?? 0)} done{(isBottleneck ? "; the bottleneck" : "")}</title>");
-        drawing.Add($"<rect class=\"{look}\" x=\"{at.X}\" y=\"{at.Y}\" width=\"{NodeWidth}\" height=\"{NodeHeight}\" rx=\"6\"/>");
-        drawing.Add($"<text x=\"{at.X + 8}\" y=\"{at.Y + 18}\">{shown}</text><text class=\"small\" x=\"{at.X + 8}\" y=\"{at.Y + 33}\">{queue}, {Words.Rate(block)}</text>");
+        page.Add($"<g><title>{name}: {queue}, {Words.Number(block.Done ?? 0)} done{(isBottleneck ? "; the bottleneck" : "")}</title>");
+        page.Add($"<rect class=\"{look}\" x=\"{at.X}\" y=\"{at.Y}\" width=\"{NodeWidth}\" height=\"{NodeHeight}\" rx=\"6\"/>");
+        page.Add($"<text x=\"{at.X + 8}\" y=\"{at.Y + 18}\">{shown}</text><text class=\"small\" x=\"{at.X + 8}\" y=\"{at.Y + 33}\">{queue}, {Words.Rate(block)}</text>");
         double full = block.Capacity is > 0 ? Math.Min(1, (block.Waiting ?? 0) / (double)block.Capacity.Value) : 0;
-        drawing.Add($"<rect class=\"rest\" x=\"{at.X + 8}\" y=\"{at.Y + 40}\" width=\"{NodeWidth - 16}\" height=\"6\"/><rect class=\"queued\" x=\"{at.X + 8}\" y=\"{at.Y + 40}\" width=\"{full * (NodeWidth - 16):F1}\" height=\"6\"/>");
+        page.Add($"<rect class=\"rest\" x=\"{at.X + 8}\" y=\"{at.Y + 40}\" width=\"{NodeWidth - 16}\" height=\"6\"/><rect class=\"queued\" x=\"{at.X + 8}\" y=\"{at.Y + 40}\" width=\"{full * (NodeWidth - 16):F1}\" height=\"6\"/>");
         if (stage is not null)
         {
-            drawing.Add($"<rect class=\"rest\" x=\"{at.X + 8}\" y=\"{at.Y + 50}\" width=\"{NodeWidth - 16}\" height=\"6\"/><rect class=\"busy\" x=\"{at.X + 8}\" y=\"{at.Y + 50}\" width=\"{stage.Busy * (NodeWidth - 16):F1}\" height=\"6\"/>");
+            page.Add($"<rect class=\"rest\" x=\"{at.X + 8}\" y=\"{at.Y + 50}\" width=\"{NodeWidth - 16}\" height=\"6\"/><rect class=\"busy\" x=\"{at.X + 8}\" y=\"{at.Y + 50}\" width=\"{stage.Busy * (NodeWidth - 16):F1}\" height=\"6\"/>");
         }
 
-        drawing.Add($"</g>");
+        page.Add($"</g>");
     }
 }

@@ -14,15 +14,17 @@ internal static class LettersView
         LetterFilter filter = data.Request.Letters;
         if (data.Now.Entries.FirstOrDefault(entry => entry.Id == data.Request.Id) is not { } queue)
         {
-            page.Add($"<section id=\"letters\"><h2>{Markup.Text(data.Request.Id)}</h2><p>There is no such queue in this process any more.</p></section>");
+            page.BeginSection("letters");
+            page.Add($"<h2>{page.Foreign(data.Request.Id)}</h2><p>There is no such queue in this process any more.</p></section>");
             return;
         }
 
-        page.Add($"<section id=\"letters\"><h2>{(filter.State == LetterFilter.Dead ? "Dead letters" : "Items")} of {Parts.Link(queue)}</h2>");
+        page.BeginSection("letters");
+        page.Add($"<h2>{(filter.State == LetterFilter.Dead ? "Dead letters" : "Items")} of {Parts.Link(page, queue)}</h2>");
         AddFilter(page, queue, filter);
         if ((data.Failure ?? filter.Complaint) is { } trouble)
         {
-            page.Add($"<p class=\"bad\">{Markup.Text(trouble)}</p>");
+            page.Add($"<p class=\"bad\">{page.Foreign(trouble)}</p>");
         }
 
         if (data.Found is { } found)
@@ -35,20 +37,20 @@ internal static class LettersView
 
     private static void AddFilter(Markup page, LiveEntry queue, LetterFilter filter)
     {
-        page.Add($"<form class=\"filter\" id=\"letter-filter\">{Parts.Hidden("view", "letters")}{Parts.Hidden("id", queue.Id)}<label>State<select name=\"state\">");
+        page.Add($"<form class=\"filter\" id=\"letter-filter\">{Parts.Hidden(page, "view", "letters")}{Parts.Hidden(page, "id", queue.Id)}<label>State<select name=\"state\">");
         foreach (string state in LetterFilter.States)
         {
             bool isPossible = queue.Actions.Contains(state == LetterFilter.Dead ? LiveAction.DeadLetters : LiveAction.Items);
-            page.Add($"<option value=\"{state}\"{Parts.Selected(filter.State == state)}{(isPossible ? new Markup() : Markup.Own(" disabled"))}>{state}</option>");
+            page.Add($"<option value=\"{state}\"{Parts.Selected(page, filter.State == state)}{(isPossible ? default : page.Own(" disabled"))}>{state}</option>");
         }
 
         page.Add($"</select></label><label>Kind<select name=\"kind\"><option value=\"\">any</option>");
         foreach (DeadLetterReason kind in Enum.GetValues<DeadLetterReason>())
         {
-            page.Add($"<option value=\"{kind.ToString()}\"{Parts.Selected(filter.Kind == kind)}>{kind.ToString()}</option>");
+            page.Add($"<option value=\"{kind.ToString()}\"{Parts.Selected(page, filter.Kind == kind)}>{kind.ToString()}</option>");
         }
 
-        page.Add($"</select></label><label>Text<input name=\"text\" value=\"{Markup.Whole(filter.Text)}\"></label>");
+        page.Add($"</select></label><label>Text<input name=\"text\" value=\"{page.Whole(filter.Text)}\"></label>");
         page.Add($"<label>From (UTC)<input type=\"datetime-local\" step=\"1\" name=\"from\" value=\"{Field(filter.From)}\"></label><label>To (UTC)<input type=\"datetime-local\" step=\"1\" name=\"to\" value=\"{Field(filter.To)}\"></label><button>Search</button></form>");
     }
 
@@ -63,21 +65,21 @@ internal static class LettersView
             return;
         }
 
-        if (isDead && data.Token is { } token && filter.Complaint is null)
+        if (isDead && data.MayAct && filter.Complaint is null)
         {
             // What becomes a dead letter after this page was drawn has not been seen by who presses the button.
-            Markup fields = $"{Parts.Hidden(token.Name, token.Value)}{Parts.Hidden("id", queue.Id)}{Parts.Hidden("kind", filter.Kind?.ToString())}{Parts.Hidden("text", filter.Text)}{Parts.Hidden("from", filter.From?.ToString("O", CultureInfo.InvariantCulture))}{Parts.Hidden("to", (filter.To ?? data.Now.Time).ToString("O", CultureInfo.InvariantCulture))}";
             string all = Words.Count(found.Ids.Count, "dead letter");
-            page.Add($"<form method=\"post\" id=\"all-letters\">{fields}<button name=\"do\" value=\"replay-all\" data-ask=\"Publish {all} again?\">Replay all {found.Ids.Count}</button><button class=\"danger\" name=\"do\" value=\"drop-all\" data-ask=\"Remove {all} for good?\">Drop all {found.Ids.Count}</button></form>");
+            page.Add($"<form method=\"post\" id=\"all-letters\">{Parts.Hidden(page, "id", queue.Id)}{Parts.Hidden(page, "kind", filter.Kind?.ToString())}{Parts.Hidden(page, "text", filter.Text)}{Parts.Hidden(page, "from", filter.From?.ToString("O", CultureInfo.InvariantCulture))}{Parts.Hidden(page, "to", (filter.To ?? data.Now.Time).ToString("O", CultureInfo.InvariantCulture))}");
+            page.Add($"<button name=\"do\" value=\"replay-all\" data-ask=\"Publish {all} again?\">Replay all {found.Ids.Count}</button><button class=\"danger\" name=\"do\" value=\"drop-all\" data-ask=\"Remove {all} for good?\">Drop all {found.Ids.Count}</button>{Parts.Token(page, data)}</form>");
         }
 
         Parts.AddTable(page, "What was found", isDead ? "The oldest first" : "In the order of the queue", ["Id", "Kind"], ["Attempts"], [isDead ? "Since (UTC)" : "Due (UTC)", "Key", isDead ? "Error and contents" : "Contents", ""]);
         int row = 0;
         foreach (FoundItem item in found.Shown)
         {
-            page.Add($"<tr id=\"letter-{row++}\"><td class=\"name\">{Markup.Text(item.Id)}</td><td>{item.Kind?.ToString() ?? item.State}</td><td class=\"number\">{item.Attempt}</td><td>{Words.Time(item.Time)}</td><td class=\"name\">{Markup.Text(item.Key)}</td><td class=\"text\">");
+            page.Add($"<tr id=\"letter-{row++}\"><td class=\"name\">{page.Foreign(item.Id)}</td><td>{item.Kind?.ToString() ?? item.State}</td><td class=\"number\">{item.Attempt}</td><td>{Words.Time(item.Time)}</td><td class=\"name\">{page.Foreign(item.Key)}</td><td class=\"text\">");
             AddDetails(page, item);
-            page.Add($"</td><td>{(isDead ? LetterButtons(data, queue, item) : new Markup())}</td></tr>");
+            page.Add($"</td><td>{(isDead ? LetterButtons(page, data, queue, item) : default)}</td></tr>");
         }
 
         page.Add($"</table></div>");
@@ -86,26 +88,26 @@ internal static class LettersView
     private static void AddDetails(Markup page, FoundItem item)
     {
         int end = item.Error.AsSpan().IndexOfAny('\r', '\n');
-        page.Add(Markup.Text(end < 0 ? item.Error : item.Error[..end]));
+        page.Foreign(end < 0 ? item.Error : item.Error[..end]);
         if (end >= 0 || item.Error.Length > Markup.MaxText)
         {
-            page.Add($"<details><summary>whole error</summary><pre><bdi>{Markup.Whole(Longest(item.Error))}</bdi></pre></details>");
+            page.Add($"<details><summary>whole error</summary><pre><bdi>{page.Whole(Longest(item.Error))}</bdi></pre></details>");
         }
 
         if (item.Headers is { Count: > 0 } headers)
         {
-            page.Add($"<details><summary>{Words.Count(headers.Count, "header")}</summary><pre><bdi>{Markup.Whole(Longest(string.Join('\n', headers.Select(static header => $"{header.Key}: {header.Value}"))))}</bdi></pre></details>");
+            page.Add($"<details><summary>{Words.Count(headers.Count, "header")}</summary><pre><bdi>{page.Whole(Longest(string.Join('\n', headers.Select(static header => $"{header.Key}: {header.Value}"))))}</bdi></pre></details>");
         }
 
         if (item.Contents is { Length: > 0 } contents)
         {
-            page.Add($"<details><summary>contents</summary><pre><bdi>{Markup.Whole(Longest(contents))}</bdi></pre></details>");
+            page.Add($"<details><summary>contents</summary><pre><bdi>{page.Whole(Longest(contents))}</bdi></pre></details>");
         }
     }
 
-    private static Markup LetterButtons(PageData data, LiveEntry queue, FoundItem item) => data.Token is not { } token
-        ? new Markup()
-        : $"<form method=\"post\">{Parts.Hidden(token.Name, token.Value)}{Parts.Hidden("id", queue.Id)}{Parts.Hidden("letter", item.Id)}<button name=\"do\" value=\"replay\">Replay</button><button class=\"danger\" name=\"do\" value=\"drop\" data-ask=\"Remove it for good?\">Drop</button></form>";
+    private static Markup.Written LetterButtons(Markup page, PageData data, LiveEntry queue, FoundItem item) => !data.MayAct
+        ? default
+        : page.Add($"<form method=\"post\">{Parts.Hidden(page, "id", queue.Id)}{Parts.Hidden(page, "letter", item.Id)}<button name=\"do\" value=\"replay\">Replay</button><button class=\"danger\" name=\"do\" value=\"drop\" data-ask=\"Remove it for good?\">Drop</button>{Parts.Token(page, data)}</form>");
 
     private static string Field(DateTimeOffset? time) => time?.UtcDateTime.ToString("yyyy-MM-ddTHH:mm:ss", CultureInfo.InvariantCulture) ?? "";
 

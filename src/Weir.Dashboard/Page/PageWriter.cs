@@ -13,27 +13,26 @@ internal static class PageWriter
     private static readonly string Style = Resource("page.css");
     private static readonly string Script = Resource("page.js");
 
-    public static string Document(PageData data, string title, string nonce, string? result)
+    public static Markup Document(PageData data, string title, string nonce, string? result)
     {
         Markup page = new();
         page.Add($"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"robots\" content=\"noindex\">");
-        page.Add($"<title>{title} – Weir</title><link rel=\"icon\" href=\"data:,\"><style nonce=\"{nonce}\">{Markup.Own(Style)}</style></head><body><a class=\"skip\" href=\"#live\">To the contents</a>");
-        page.Add($"<header><h1>{Markup.Text(title)}</h1><nav aria-label=\"Views\">");
+        page.Add($"<title>{title} – Weir</title><link rel=\"icon\" href=\"data:,\"><style nonce=\"{nonce}\">{page.Own(Style)}</style></head><body><a class=\"skip\" href=\"#live\">To the contents</a>");
+        page.Add($"<header><h1>{page.Foreign(title)}</h1><nav aria-label=\"Views\">");
         foreach ((string view, string name) in PageRequest.Views)
         {
-            page.Add($"<a href=\"?view={view}\"{(view == data.Request.View ? Markup.Own(" aria-current=\"page\"") : new Markup())}>{name}</a>");
+            page.Add($"<a href=\"?view={view}\"{(view == data.Request.View ? page.Own(" aria-current=\"page\"") : default)}>{name}</a>");
         }
 
         page.Add($"</nav><span id=\"connection\" role=\"status\">Drawn {Words.Time(data.Now.Time)} UTC <label class=\"inline\" hidden><input type=\"checkbox\" id=\"hold\"> hold still</label></span></header>");
-        page.Add($"<main><p class=\"result\" id=\"result\" role=\"status\"{(result is null ? Markup.Own(" hidden") : new Markup())}>{result}</p><div id=\"live\">{Live(data)}</div></main>");
-        page.Add($"<script nonce=\"{nonce}\">{Markup.Own(Script)}</script></body></html>\n");
-        return page.ToString();
+        page.Add($"<main><p class=\"result\" id=\"result\" role=\"status\"{(result is null ? page.Own(" hidden") : default)}>{result}</p><div id=\"live\">{Live(page, data)}</div></main>");
+        page.Add($"<script nonce=\"{nonce}\">{page.Own(Script)}</script></body></html>\n");
+        return page;
     }
 
-    /// <summary>The part that changes.</summary>
-    public static Markup Live(PageData data)
+    /// <summary>The part that changes: sections, and nothing else.</summary>
+    public static Markup.Written Live(Markup page, PageData data)
     {
-        Markup page = new();
         switch (data.Request.View)
         {
             case "runs":
@@ -59,7 +58,7 @@ internal static class PageWriter
                 break;
         }
 
-        return page;
+        return default;
     }
 
     private static void AddOverview(Markup page, PageData data)
@@ -70,14 +69,15 @@ internal static class PageWriter
         int open = all.Count(IsOpen);
         int breakers = all.Count(static entry => entry.Kind == LiveKind.Breaker);
         List<LiveEntry> limited = [.. all.Where(static entry => entry.Bottleneck is not null)];
-        page.Add($"<section id=\"now\"><h2>Now</h2><p class=\"answer {(limited.Count + open == 0 ? "calm" : "")}\">");
+        page.BeginSection("now");
+        page.Add($"<h2>Now</h2><p class=\"answer {(limited.Count + open == 0 ? "calm" : "")}\">");
         page.Add($"{Words.Count(runs.Count, "run")} with {Words.Number(runs.Sum(static run => run.Rate1s ?? run.Rate ?? 0))} items a second; ");
         int networks = all.Count(static entry => entry.Kind == LiveKind.Network);
         page.Add($"{(networks == 0 ? "no blocks" : $"{Words.Count(all.Count(static entry => entry.Kind == LiveKind.Block), "block")} in {Words.Count(networks, "network")}")}; ");
         page.Add($"{(breakers == 0 ? "no circuit breaker" : $"{open} of {Words.Count(breakers, "circuit")} open")}; {Words.Count(letters, "dead letter")}.</p>");
         foreach (LiveEntry entry in limited.Take(5))
         {
-            page.Add($"<p id=\"why-{entry.Id}\">{Parts.Link(entry)}: {Markup.Text(entry.Bottleneck!.Sentence)}</p>");
+            page.Add($"<p id=\"why-{entry.Id}\">{Parts.Link(page, entry)}: {page.Foreign(entry.Bottleneck!.Sentence)}</p>");
         }
 
         page.Add($"</section>");
@@ -94,7 +94,8 @@ internal static class PageWriter
     {
         List<LiveEntry> runs = [.. data.Now.Entries.Where(static entry => entry.Kind is LiveKind.Run or LiveKind.Runtime)];
         List<LiveEntry> found = [.. runs.Where(entry => Matches(entry, data.Request))];
-        page.Add($"<section id=\"runs\"><h2>Runs</h2>");
+        page.BeginSection("runs");
+        page.Add($"<h2>Runs</h2>");
         if (data.Request.View == "runs")
         {
             AddFilter(page, data.Request, [LiveState.Running, LiveState.Paused, LiveState.Stopping]);
@@ -109,8 +110,8 @@ internal static class PageWriter
         Parts.AddTable(page, "Runs", Shown(found.Count, most, runs.Count, "run"), ["State", "Name"], ["Done", "Failed", "Retried", "In flight", "Waiting", "Limit", "Rate"], ["Last hour", "End", ""]);
         foreach (LiveEntry run in found.OrderByDescending(static run => run.Rate1s ?? run.Rate ?? -1).ThenBy(static run => run.Since).Take(most))
         {
-            page.Add($"<tr id=\"row-{run.Id}\"><td>{Parts.State(run.State)}</td><td class=\"name\">{Parts.Link(run)}</td>{Numbers(run.Done, run.Failed, run.Retried, run.InFlight, run.Waiting, run.Limit)}<td class=\"number\">{Words.Rate(run)}</td>");
-            page.Add($"<td>{Drawings.Sparkline(data.History(run.Id))}</td><td>{End(run, data.Now.Time)}</td><td>{PauseButton(data, run)}</td></tr>");
+            page.Add($"<tr id=\"row-{run.Id}\"><td>{Parts.State(page, run.State)}</td><td class=\"name\">{Parts.Link(page, run)}</td>{Numbers(page, run.Done, run.Failed, run.Retried, run.InFlight, run.Waiting, run.Limit)}<td class=\"number\">{Words.Rate(run)}</td>");
+            page.Add($"<td>{Drawings.Sparkline(page, data.History(run.Id))}</td><td>{End(run, data.Now.Time)}</td><td>{PauseButton(page, data, run)}</td></tr>");
         }
 
         page.Add($"</table></div></section>");
@@ -119,7 +120,8 @@ internal static class PageWriter
     private static void AddNetworks(Markup page, PageData data, int most)
     {
         List<LiveEntry> networks = [.. data.Now.Entries.Where(static entry => entry.Kind == LiveKind.Network)];
-        page.Add($"<section id=\"networks\"><h2>Networks of blocks</h2>");
+        page.BeginSection("networks");
+        page.Add($"<h2>Networks of blocks</h2>");
         if (networks.Count == 0)
         {
             page.Add($"<p class=\"soft\">There are no blocks now.</p>");
@@ -140,25 +142,25 @@ internal static class PageWriter
 
     private static void AddNetwork(Markup page, PageData data, LiveEntry network)
     {
-        List<LiveEntry> blocks = [.. data.Now.Entries.Where(entry => entry.Kind == LiveKind.Block && entry.Parent == network.Id)];
-        page.Add($"<div id=\"net-{network.Id}\"><h3>{Parts.Link(network)} {Parts.State(network.State)}</h3>");
+        List<LiveEntry> blocks = [.. data.Blocks[network.Id]];
+        Dictionary<string, LiveStage> stages = (network.Stages ?? []).Where(static stage => stage.Id is not null).ToDictionary(static stage => stage.Id!);
+        page.Add($"<div id=\"net-{network.Id}\"><h3>{Parts.Link(page, network)} {Parts.State(page, network.State)}</h3>");
         if (network.Bottleneck is { } bottleneck)
         {
-            page.Add($"<p class=\"answer\">{Markup.Text(bottleneck.Sentence)}</p>");
+            page.Add($"<p class=\"answer\">{page.Foreign(bottleneck.Sentence)}</p>");
         }
 
         if (blocks.Count > 0)
         {
-            page.Add($"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Picture of the network\">{Drawings.Network(network, blocks)}</div>");
+            page.Add($"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Picture of the network\">{Drawings.Network(page, network, blocks, stages)}</div>");
             page.Add($"<p class=\"soft\">In each block: how much of its bound waits, and below it the share of time in which it works.</p>");
             page.Add($"<details id=\"table-{network.Id}\"><summary>{Words.Count(blocks.Count, "block")} as a table</summary>");
             Parts.AddTable(page, "Blocks", $"{Words.Count(blocks.Count, "block")} of {Words.Name(network)}", ["State", "Name"], ["Done", "Failed", "In flight", "Waiting", "Capacity", "Output", "Rate"], ["Time", "Feeds"]);
             Dictionary<string, LiveEntry> byId = blocks.ToDictionary(static block => block.Id);
             foreach (LiveEntry block in blocks)
             {
-                LiveStage? stage = network.Stages?.FirstOrDefault(stage => stage.Id == block.Id);
-                page.Add($"<tr id=\"row-{block.Id}\"><td>{Parts.State(block.State)}</td><td class=\"name\">{Parts.Link(block)}</td>{Numbers(block.Done, block.Failed, block.InFlight, block.Waiting, block.Capacity, block.Output)}<td class=\"number\">{Words.Rate(block)}</td>");
-                page.Add($"<td>{(stage is null ? new Markup() : Drawings.Shares(stage))}</td><td class=\"name\">{Markup.Text(string.Join(", ", (block.Feeds ?? []).Where(byId.ContainsKey).Select(id => Words.Name(byId[id]))))}</td></tr>");
+                page.Add($"<tr id=\"row-{block.Id}\"><td>{Parts.State(page, block.State)}</td><td class=\"name\">{Parts.Link(page, block)}</td>{Numbers(page, block.Done, block.Failed, block.InFlight, block.Waiting, block.Capacity, block.Output)}<td class=\"number\">{Words.Rate(block)}</td>");
+                page.Add($"<td>{(stages.TryGetValue(block.Id, out LiveStage? stage) ? Drawings.Shares(page, stage) : default)}</td><td class=\"name\">{page.Foreign(string.Join(", ", (block.Feeds ?? []).Where(byId.ContainsKey).Select(id => Words.Name(byId[id]))))}</td></tr>");
             }
 
             page.Add($"</table></div></details>");
@@ -171,7 +173,8 @@ internal static class PageWriter
     {
         List<LiveEntry> all = [.. data.Now.Entries.Where(static entry => entry.Kind is LiveKind.Limit or LiveKind.RateLimit or LiveKind.Breaker)];
         List<LiveEntry> found = [.. all.Where(entry => Matches(entry, data.Request))];
-        page.Add($"<section id=\"policies\"><h2>Limits and circuit breakers</h2>");
+        page.BeginSection("policies");
+        page.Add($"<h2>Limits and circuit breakers</h2>");
         if (data.Request.View == "policies")
         {
             AddFilter(page, data.Request, [LiveState.Running, LiveState.Closed, LiveState.HalfOpen, LiveState.Open, LiveState.Isolated]);
@@ -186,9 +189,9 @@ internal static class PageWriter
         Parts.AddTable(page, "Limits and circuit breakers", Shown(found.Count, most, all.Count, "policy"), ["State", "Name", "Kind"], ["In use", "Waiting", "Limit"], ["Last hour", "Last error", ""]);
         foreach (LiveEntry policy in found.OrderByDescending(IsOpen).ThenByDescending(static policy => policy.Waiting ?? 0).Take(most))
         {
-            Markup past = policy.Kind == LiveKind.Breaker ? Drawings.States(data.History(policy.Id)) : Drawings.Sparkline(data.History(policy.Id), ofUse: true);
-            page.Add($"<tr id=\"row-{policy.Id}\"><td>{Parts.State(policy.State)}</td><td class=\"name\">{Parts.Link(policy)}</td><td>{policy.Type}{Circuits(policy)}</td>{Numbers(policy.InFlight, policy.Waiting, policy.Limit)}");
-            page.Add($"<td>{past}</td><td class=\"text\">{Error(policy)}</td><td>{CircuitButtons(data, policy)}</td></tr>");
+            IReadOnlyList<LivePoint> past = data.History(policy.Id);
+            page.Add($"<tr id=\"row-{policy.Id}\"><td>{Parts.State(page, policy.State)}</td><td class=\"name\">{Parts.Link(page, policy)}</td><td>{policy.Type}{Circuits(page, policy)}</td>{Numbers(page, policy.InFlight, policy.Waiting, policy.Limit)}");
+            page.Add($"<td>{(policy.Kind == LiveKind.Breaker ? Drawings.States(page, past) : Drawings.Sparkline(page, past, ofUse: true))}</td><td class=\"text\">{Error(page, policy)}</td><td>{CircuitButtons(page, data, policy)}</td></tr>");
         }
 
         page.Add($"</table></div></section>");
@@ -198,7 +201,8 @@ internal static class PageWriter
     {
         List<LiveEntry> hosts = [.. data.Now.Entries.Where(static entry => entry.Kind == LiveKind.Host)];
         List<LiveEntry> queues = [.. data.Now.Entries.Where(static entry => entry.Kind == LiveKind.Queue)];
-        page.Add($"<section id=\"hosts\"><h2>Workers</h2>");
+        page.BeginSection("hosts");
+        page.Add($"<h2>Workers</h2>");
         if (hosts.Count == 0)
         {
             page.Add($"<p class=\"soft\">There are no workers over queues.</p>");
@@ -208,14 +212,16 @@ internal static class PageWriter
             Parts.AddTable(page, "Workers", Shown(hosts.Count, most, hosts.Count, "worker"), ["State", "Name"], ["Done", "Failed", "Retried", "In flight", "Dead letters", "Rate"], ["Last hour", "Last error", ""]);
             foreach (LiveEntry host in hosts.Take(most))
             {
-                page.Add($"<tr id=\"row-{host.Id}\"><td>{Parts.State(host.State)}</td><td class=\"name\">{Parts.Link(host)}</td>{Numbers(host.Done, host.Failed, host.Retried, host.InFlight, host.Queue?.DeadLetters)}<td class=\"number\">{Words.Rate(host)}</td>");
-                page.Add($"<td>{Drawings.Sparkline(data.History(host.Id))}</td><td class=\"text\">{Error(host)}</td><td>{LettersLink(host)}{PauseButton(data, host)}</td></tr>");
+                page.Add($"<tr id=\"row-{host.Id}\"><td>{Parts.State(page, host.State)}</td><td class=\"name\">{Parts.Link(page, host)}</td>{Numbers(page, host.Done, host.Failed, host.Retried, host.InFlight, host.Queue?.DeadLetters)}<td class=\"number\">{Words.Rate(host)}</td>");
+                page.Add($"<td>{Drawings.Sparkline(page, data.History(host.Id))}</td><td class=\"text\">{Error(page, host)}</td><td>{LettersLink(page, host)}{PauseButton(page, data, host)}</td></tr>");
             }
 
             page.Add($"</table></div>");
         }
 
-        page.Add($"</section><section id=\"queues\"><h2>Queues</h2>");
+        page.Add($"</section>");
+        page.BeginSection("queues");
+        page.Add($"<h2>Queues</h2>");
         if (queues.Count == 0)
         {
             page.Add($"<p class=\"soft\">No queue is measured. <code>AddWeirGauges</code> of Weir.Hosting, or <code>WorkGauges.Start</code>, has them measured.</p>");
@@ -226,8 +232,8 @@ internal static class PageWriter
             foreach (LiveEntry queue in queues.Take(most))
             {
                 string oldest = queue.Queue?.OldestSeconds is { } seconds ? Words.Span(TimeSpan.FromSeconds(seconds)) : "";
-                page.Add($"<tr id=\"row-{queue.Id}\"><td>{Parts.State(queue.State)}</td><td class=\"name\">{Parts.Link(queue)}</td>{Numbers(queue.Queue?.Backlog, queue.Queue?.Scheduled, queue.Queue?.InFlight, queue.Queue?.DeadLetters)}");
-                page.Add($"<td>{oldest}</td><td class=\"text\">{Error(queue)}</td><td>{LettersLink(queue)}</td></tr>");
+                page.Add($"<tr id=\"row-{queue.Id}\"><td>{Parts.State(page, queue.State)}</td><td class=\"name\">{Parts.Link(page, queue)}</td>{Numbers(page, queue.Queue?.Backlog, queue.Queue?.Scheduled, queue.Queue?.InFlight, queue.Queue?.DeadLetters)}");
+                page.Add($"<td>{oldest}</td><td class=\"text\">{Error(page, queue)}</td><td>{LettersLink(page, queue)}</td></tr>");
             }
 
             page.Add($"</table></div>");
@@ -240,38 +246,41 @@ internal static class PageWriter
     {
         if (data.Now.Entries.FirstOrDefault(entry => entry.Id == data.Request.Id) is not { } entry)
         {
-            page.Add($"<section id=\"entry\"><h2>{Markup.Text(data.Request.Id)}</h2><p>It is not live any more, or never was in this process.</p></section>");
+            page.BeginSection("entry");
+            page.Add($"<h2>{page.Foreign(data.Request.Id)}</h2><p>It is not live any more, or never was in this process.</p></section>");
             return;
         }
 
-        page.Add($"<section id=\"entry\"><h2>{Markup.Text(Words.Name(entry))} {Parts.State(entry.State)}</h2>");
+        page.BeginSection("entry");
+        page.Add($"<h2>{page.Foreign(Words.Name(entry))} {Parts.State(page, entry.State)}</h2>");
         if (entry.Bottleneck is { } bottleneck)
         {
-            page.Add($"<p class=\"answer\">{Markup.Text(bottleneck.Sentence)}</p>");
+            page.Add($"<p class=\"answer\">{page.Foreign(bottleneck.Sentence)}</p>");
         }
 
-        page.Add($"<p>{(entry.Kind == LiveKind.Breaker ? Drawings.States(data.History(entry.Id), 640) : Drawings.Sparkline(data.History(entry.Id), 640, 120, entry.Kind == LiveKind.Limit))}</p>");
-        page.Add($"<div>{Buttons(data, entry)} {LettersLink(entry)}</div>");
+        page.Add($"<p>{(entry.Kind == LiveKind.Breaker ? Drawings.States(page, data.History(entry.Id), 640) : Drawings.Sparkline(page, data.History(entry.Id), 640, 120, entry.Kind == LiveKind.Limit))}</p>");
+        page.Add($"<div>{Buttons(page, data, entry)} {LettersLink(page, entry)}</div>");
         Parts.AddTable(page, "Values", "All that is known of it", ["What", "Value"], [], []);
         foreach ((string what, string? value) in Values(entry, data.Now))
         {
             if (!string.IsNullOrEmpty(value))
             {
-                page.Add($"<tr><th scope=\"row\">{what}</th><td class=\"text\">{Markup.Text(value)}</td></tr>");
+                page.Add($"<tr><th scope=\"row\">{what}</th><td class=\"text\">{page.Foreign(value)}</td></tr>");
             }
         }
 
         page.Add($"</table></div>");
         foreach (LiveStage stage in entry.Stages ?? [])
         {
-            page.Add($"<p>{Drawings.Shares(stage, 240)} {Markup.Text(Words.Stage(stage))}</p>");
+            page.Add($"<p>{Drawings.Shares(page, stage, 240)} {page.Foreign(Words.Stage(stage))}</p>");
         }
 
-        page.Add($"</section>");
         if (entry.Kind == LiveKind.Network)
         {
             AddNetwork(page, data, entry);
         }
+
+        page.Add($"</section>");
     }
 
     private static IEnumerable<(string What, string? Value)> Values(LiveEntry entry, WeirSnapshot now)
@@ -311,10 +320,10 @@ internal static class PageWriter
 
     private static void AddFilter(Markup page, PageRequest request, LiveState[] states)
     {
-        page.Add($"<form class=\"filter\" id=\"filter\">{Parts.Hidden("view", request.View)}<label>Name or type<input name=\"q\" value=\"{request.Search}\"></label><label>State<select name=\"in\"><option value=\"\">any</option>");
+        page.Add($"<form class=\"filter\" id=\"filter\">{Parts.Hidden(page, "view", request.View)}<label>Name or type<input name=\"q\" value=\"{request.Search}\"></label><label>State<select name=\"in\"><option value=\"\">any</option>");
         foreach (LiveState state in states)
         {
-            page.Add($"<option value=\"{state.ToString()}\"{Parts.Selected(request.State == state.ToString())}>{Words.State(state)}</option>");
+            page.Add($"<option value=\"{state.ToString()}\"{Parts.Selected(page, request.State == state.ToString())}>{Words.State(state)}</option>");
         }
 
         page.Add($"</select></label><button>Search</button></form>");
@@ -324,67 +333,58 @@ internal static class PageWriter
         ? $"{most} of {Words.Count(found, what)}, those with the most to do; search for others"
         : found < all ? $"{found} of {Words.Count(all, what)}" : Words.Count(found, what);
 
-    private static Markup Numbers(params long?[] numbers)
+    private static Markup.Written Numbers(Markup page, params ReadOnlySpan<long?> numbers)
     {
-        Markup cells = new();
         foreach (long? number in numbers)
         {
-            cells.Add($"<td class=\"number\">{(number is { } known ? Words.Number(known) : "")}</td>");
+            page.Add($"<td class=\"number\">{(number is { } known ? Words.Number(known) : "")}</td>");
         }
 
-        return cells;
+        return default;
     }
 
-    private static Markup Circuits(LiveEntry policy) => policy.Circuits is { } circuits
-        ? $" <span class=\"soft\">{circuits.Closed} closed, {circuits.HalfOpen} half open, {circuits.Open} open</span>" : new Markup();
+    private static Markup.Written Circuits(Markup page, LiveEntry policy) => policy.Circuits is { } circuits
+        ? page.Add($" <span class=\"soft\">{circuits.Closed} closed, {circuits.HalfOpen} half open, {circuits.Open} open</span>") : default;
 
     private static string End(LiveEntry run, DateTimeOffset now) => run.Percent is not { } percent
         ? ""
         : run.EstimatedEnd is { } end ? $"{Words.Share(percent / 100)}, in {Words.Span(end - now)}" : Words.Share(percent / 100);
 
-    private static Markup Error(LiveEntry entry) => entry.LastError is { } error ? Markup.Text($"{error.Type}: {error.Message}") : new Markup();
+    private static Markup.Written Error(Markup page, LiveEntry entry) => entry.LastError is { } error ? page.Foreign($"{error.Type}: {error.Message}") : default;
 
-    private static Markup LettersLink(LiveEntry entry) => entry.Actions.Contains(LiveAction.DeadLetters)
-        ? $"<a href=\"?view=letters&amp;id={entry.Id}\">dead letters</a> "
-        : entry.Actions.Contains(LiveAction.Items) ? $"<a href=\"?view=letters&amp;id={entry.Id}&amp;state=waiting\">items</a> " : new Markup();
+    private static Markup.Written LettersLink(Markup page, LiveEntry entry) => entry.Actions.Contains(LiveAction.DeadLetters)
+        ? page.Add($"<a href=\"?view=letters&amp;id={entry.Id}\">dead letters</a> ")
+        : entry.Actions.Contains(LiveAction.Items) ? page.Add($"<a href=\"?view=letters&amp;id={entry.Id}&amp;state=waiting\">items</a> ") : default;
 
     /// <summary>All that can be done with an entry, but for its letters.</summary>
-    private static Markup Buttons(PageData data, LiveEntry entry)
+    private static Markup.Written Buttons(Markup page, PageData data, LiveEntry entry)
     {
-        Markup buttons = PauseButton(data, entry);
+        PauseButton(page, data, entry);
         if (entry.Actions.Contains(LiveAction.SetLimit))
         {
-            buttons.Add(Parts.Button(
-                data, entry.Id, "limit", "Set limit", fields: $"<input type=\"number\" name=\"limit\" min=\"1\" max=\"2147483647\" required aria-label=\"New limit of {Words.Name(entry)}\" value=\"{(entry.Limit ?? 1).ToString(CultureInfo.InvariantCulture)}\">"));
+            Parts.NumberButton(page, data, entry.Id, "limit", "Set limit", $"New limit of {Words.Name(entry)}", entry.Limit ?? 1);
         }
 
         if (entry.Actions.Contains(LiveAction.Stop))
         {
-            buttons.Add(Parts.Button(data, entry.Id, "stop", "Stop gracefully", "Stop it? What has begun ends, and nothing else begins. This cannot be taken back."));
+            Parts.Button(page, data, entry.Id, "stop", "Stop gracefully", "Stop it? What has begun ends, and nothing else begins. This cannot be taken back.");
         }
 
-        buttons.Add(CircuitButtons(data, entry));
-        return buttons;
+        return CircuitButtons(page, data, entry);
     }
 
-    private static Markup PauseButton(PageData data, LiveEntry entry) => !entry.Actions.Contains(LiveAction.Pause)
-        ? new Markup()
-        : entry.State == LiveState.Paused ? Parts.Button(data, entry.Id, "resume", "Resume") : Parts.Button(data, entry.Id, "pause", "Pause");
+    private static Markup.Written PauseButton(Markup page, PageData data, LiveEntry entry) => !entry.Actions.Contains(LiveAction.Pause)
+        ? default
+        : entry.State == LiveState.Paused ? Parts.Button(page, data, entry.Id, "resume", "Resume") : Parts.Button(page, data, entry.Id, "pause", "Pause");
 
-    private static Markup CircuitButtons(PageData data, LiveEntry entry)
+    private static Markup.Written CircuitButtons(Markup page, PageData data, LiveEntry entry)
     {
-        Markup buttons = new();
         if (entry.Actions.Contains(LiveAction.Open) && entry.State != LiveState.Isolated)
         {
-            buttons.Add(Parts.Button(data, entry.Id, "isolate", "Open", "Open it? All calls are refused until it is closed again."));
+            Parts.Button(page, data, entry.Id, "isolate", "Open", "Open it? All calls are refused until it is closed again.");
         }
 
-        if (entry.Actions.Contains(LiveAction.Close) && entry.State != LiveState.Closed)
-        {
-            buttons.Add(Parts.Button(data, entry.Id, "close", "Close"));
-        }
-
-        return buttons;
+        return entry.Actions.Contains(LiveAction.Close) && entry.State != LiveState.Closed ? Parts.Button(page, data, entry.Id, "close", "Close") : default;
     }
 
     private static string Resource(string name)

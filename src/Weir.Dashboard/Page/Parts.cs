@@ -40,35 +40,42 @@ internal sealed record PageRequest
 /// <param name="Request">What is asked for.</param>
 /// <param name="Now">What is live.</param>
 /// <param name="History">The past of an entry.</param>
-/// <param name="Token">Name and value of the anti-forgery field; null for somebody who may not act.</param>
+/// <param name="MayAct">Whether there are buttons.</param>
+/// <param name="Token">Name and value of the anti-forgery field of forms; null where the script adds it.</param>
 /// <param name="Found">What the search for letters has found, in that view.</param>
 /// <param name="Failure">Why it failed, if it did.</param>
 internal sealed record PageData(
-    PageRequest Request, WeirSnapshot Now, Func<string, IReadOnlyList<LivePoint>> History, (string Name, string Value)? Token, FoundItems? Found, string? Failure);
+    PageRequest Request, WeirSnapshot Now, Func<string, IReadOnlyList<LivePoint>> History, bool MayAct, (string Name, string Value)? Token, FoundItems? Found, string? Failure)
+{
+    private ILookup<string?, LiveEntry>? _blocks;
 
-/// <summary>What the views are made of.</summary>
+    /// <summary>The blocks by the id of their network.</summary>
+    public ILookup<string?, LiveEntry> Blocks => _blocks ??= Now.Entries.Where(static entry => entry.Kind == LiveKind.Block).ToLookup(static entry => entry.Parent);
+}
+
+/// <summary>What the views are made of. Each part writes itself into the page, where its hole stands.</summary>
 internal static class Parts
 {
     /// <summary>A button that does something to an entry; nothing for who may not act.</summary>
-    public static Markup Button(PageData data, string id, string action, string label, string? ask = null, Markup? fields = null)
-    {
-        if (data.Token is not { } token)
-        {
-            return new Markup();
-        }
+    public static Markup.Written Button(Markup page, PageData data, string id, string action, string label, string? ask = null) => !data.MayAct
+        ? default
+        : page.Add($"{BeginForm(page, data, id, action, ask)}{EndForm(page, data, action, label)}");
 
-        return $"<form method=\"post\" id=\"do-{action}-{id}\"{Ask(ask)}>{Hidden(token.Name, token.Value)}{Hidden("id", id)}{fields ?? new Markup()}<button name=\"do\" value=\"{action}\">{label}</button></form>";
-    }
+    /// <summary>A button with a number that must be given.</summary>
+    public static Markup.Written NumberButton(Markup page, PageData data, string id, string action, string label, string name, long now) => !data.MayAct
+        ? default
+        : page.Add($"{BeginForm(page, data, id, action, null)}<input type=\"number\" name=\"{action}\" min=\"1\" max=\"2147483647\" required aria-label=\"{name}\" value=\"{now}\">{EndForm(page, data, action, label)}");
 
-    public static Markup Ask(string? question) => question is null ? new Markup() : $" data-ask=\"{question}\"";
+    /// <summary>The anti-forgery field of a form, at its end: the script takes it away with the first drawing.</summary>
+    public static Markup.Written Token(Markup page, PageData data) => data.Token is { } token ? Hidden(page, token.Name, token.Value) : default;
 
-    public static Markup Hidden(string name, string? value) => $"<input type=\"hidden\" name=\"{name}\" value=\"{Markup.Whole(value)}\">";
+    public static Markup.Written Hidden(Markup page, string name, string? value) => page.Add($"<input type=\"hidden\" name=\"{name}\" value=\"{page.Whole(value)}\">");
 
-    public static Markup State(LiveState state) => $"<span class=\"state {Words.Look(state)}\">{Words.State(state)}</span>";
+    public static Markup.Written State(Markup page, LiveState state) => page.Add($"<span class=\"state {Words.Look(state)}\">{Words.State(state)}</span>");
 
-    public static Markup Link(LiveEntry entry) => $"<a href=\"?view=entry&amp;id={entry.Id}\">{Markup.Text(Words.Name(entry))}</a>";
+    public static Markup.Written Link(Markup page, LiveEntry entry) => page.Add($"<a href=\"?view=entry&amp;id={entry.Id}\">{page.Foreign(Words.Name(entry))}</a>");
 
-    public static Markup Selected(bool isSelected) => isSelected ? Markup.Own(" selected") : new Markup();
+    public static Markup.Written Selected(Markup page, bool isSelected) => isSelected ? page.Own(" selected") : default;
 
     /// <summary>Begins a table that scrolls in its own box. Whoever calls ends it: <c>&lt;/table&gt;&lt;/div&gt;</c>.</summary>
     public static void AddTable(Markup page, string label, string caption, string[] first, string[] numbers, string[] last)
@@ -91,4 +98,10 @@ internal static class Parts
 
         page.Add($"</tr>");
     }
+
+    private static Markup.Written BeginForm(Markup page, PageData data, string id, string action, string? ask) =>
+        page.Add($"<form method=\"post\" id=\"do-{action}-{id}\"{(ask is null ? default : page.Add($" data-ask=\"{ask}\""))}>{Hidden(page, "id", id)}");
+
+    private static Markup.Written EndForm(Markup page, PageData data, string action, string label) =>
+        page.Add($"<button name=\"do\" value=\"{action}\">{label}</button>{Token(page, data)}</form>");
 }

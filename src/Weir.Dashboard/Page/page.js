@@ -6,10 +6,14 @@
   const result = document.getElementById('result');
   const hold = document.getElementById('hold');
   let source = null;
-  let last = null;
+  let token = null;
+  let undrawn = null;
 
   // A form's field named id hides the form's own.
   const idOf = node => (node.getAttribute && node.getAttribute('id')) || '';
+
+  // What has not changed comes as an empty section.
+  const isSame = node => node.nodeType === 1 && node.hasAttribute('data-same');
 
   // Changes the old children into the new ones and leaves alone what is equal, so that focus, selection and scroll positions stay.
   const morph = (old, next) => {
@@ -23,6 +27,7 @@
         continue;
       }
       if (found === at) at = at.nextSibling; else old.insertBefore(found, at);
+      if (isSame(wanted)) continue;
       if (found.nodeType !== 1) { if (found.nodeValue !== wanted.nodeValue) found.nodeValue = wanted.nodeValue; continue; }
       if (found.isEqualNode(wanted)) continue;
       for (const { name } of [...found.attributes]) if (!wanted.hasAttribute(name) && name !== 'open') found.removeAttribute(name);
@@ -34,10 +39,21 @@
     while (at) { const gone = at; at = at.nextSibling; gone.remove(); }
   };
 
-  const draw = html => {
-    const template = document.createElement('template');
-    template.innerHTML = html;
-    morph(live, template.content);
+  // While the page is held still, what comes is kept: the newest of each section.
+  const take = html => {
+    const { content } = Object.assign(document.createElement('template'), { innerHTML: html });
+    for (const section of [...content.children].filter(isSame)) {
+      const kept = undrawn && [...undrawn.children].find(other => idOf(other) === idOf(section));
+      if (kept) section.replaceWith(kept);
+    }
+    undrawn = content;
+    draw();
+  };
+
+  const draw = () => {
+    if (hold.checked || !undrawn) return;
+    morph(live, undrawn);
+    undrawn = null;
   };
 
   const say = text => { if (connection.firstChild.nodeValue !== text) connection.firstChild.nodeValue = text; };
@@ -47,9 +63,10 @@
     source.onopen = () => say('Live ');
     source.onmessage = event => {
       say('Live ');
-      last = event.data;
-      if (!hold.checked) draw(last);
+      take(event.data);
     };
+    // The drawings are for all who may act, and have no token.
+    source.addEventListener('token', event => { token = event.data.split(' '); });
     source.onerror = () => {
       say('No connection, trying again ');
       // A refusal, such as that of a server that is just starting, ends an event source for good.
@@ -58,7 +75,7 @@
   };
 
   hold.parentElement.hidden = false;
-  hold.addEventListener('change', () => { if (!hold.checked && last) draw(last); });
+  hold.addEventListener('change', draw);
   addEventListener('pagehide', () => source && source.close());
   addEventListener('pageshow', event => { if (event.persisted) connect(); });
 
@@ -68,9 +85,11 @@
     event.preventDefault();
     const question = (event.submitter && event.submitter.dataset.ask) || form.dataset.ask;
     if (question && !confirm(question)) return;
+    const fields = new FormData(form, event.submitter);
+    if (token) fields.set(...token);
     try {
       const answer = await fetch(location.pathname + location.search, {
-        method: 'POST', body: new URLSearchParams(new FormData(form, event.submitter)), headers: { Accept: 'text/plain' }, redirect: 'error' });
+        method: 'POST', body: new URLSearchParams(fields), headers: { Accept: 'text/plain' }, redirect: 'error' });
       result.textContent = await answer.text() || `The server refused (${answer.status}).`;
     } catch {
       result.textContent = 'The server did not answer. Nothing is known of the action.';
