@@ -104,6 +104,36 @@ public class BrowserTests(Browser browser) : IClassFixture<Browser>
     }
 
     [Fact(Timeout = 120_000)]
+    public async Task HeldStill_ThePageDoesNotChange_AndThenHasAllThatChangedMeanwhile()
+    {
+        SharedConcurrencyLimit first = new(11) { Name = "held first" };
+        await using Site site = await Site.StartAsync();
+        (IPage page, List<string> troubles) = await OpenAsync(site, 1280, ColorScheme.Light);
+        await page.GotoAsync($"{site.Address}weir");
+        await page.Locator("#connection", new() { HasText = "Live" }).WaitForAsync();
+        ILocator row = page.Locator("tr", new() { HasText = "held first" });
+        Assert.Contains("11", await row.InnerTextAsync(), StringComparison.Ordinal);
+        await page.GetByLabel("hold still").CheckAsync();
+
+        // It changes in one look, and another section in a later one, in which the first is the same.
+        first.Limit = 77;
+        await page.WaitForTimeoutAsync(1200);
+        (_, Task run, TaskCompletionSource gate) = Things.Run("held second");
+        await page.WaitForTimeoutAsync(1200);
+        Assert.DoesNotContain("77", await row.InnerTextAsync(), StringComparison.Ordinal);
+        Assert.Equal(0, await page.Locator("tr", new() { HasText = "held second" }).CountAsync());
+        await page.GetByLabel("hold still").UncheckAsync();
+        await page.Locator("tr", new() { HasText = "held second" }).WaitForAsync();
+        Assert.Contains("77", await row.InnerTextAsync(), StringComparison.Ordinal);
+        Assert.Equal(0, await page.Locator("[data-same]").CountAsync());
+        Assert.Empty(troubles);
+        await page.CloseAsync();
+        GC.KeepAlive(first);
+        gate.SetResult();
+        await run.WithinAsync();
+    }
+
+    [Fact(Timeout = 120_000)]
     public async Task WithoutScript_ThePageIsWholeAndItsFormsWork()
     {
         (RunControl control, Task run, TaskCompletionSource gate) = Things.Run("plain");
