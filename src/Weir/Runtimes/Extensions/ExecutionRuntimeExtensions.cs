@@ -160,4 +160,68 @@ public static partial class ExecutionRuntimeExtensions
         ArgumentNullException.ThrowIfNull(runtime);
         return runtime.ProcessManyStreamAsync(AwaitedItems<TItem>.Of(items), processor, orderedOutput, options, cancellationToken);
     }
+
+    // Streams of processors without results.
+
+    /// <summary>Runs all items and yields how each ended, with its index, as soon as it is known.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
+    /// <param name="runtime">The runtime.</param>
+    /// <param name="items">
+    /// The items. A list must not change during the enumeration; any other sequence is read while it goes on, one step at a time. They may have keys, as for
+    /// processors with results.
+    /// </param>
+    /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
+    /// <param name="orderedOutput">Whether the outcomes come in input order rather than in completion order.</param>
+    /// <param name="options">The time limits; <see langword="null"/> for none. The total time limit counts from the first step.</param>
+    /// <param name="cancellationToken">Cancels the enumeration.</param>
+    /// <returns>
+    /// Exactly one outcome per item, each index once. Nothing runs before the first step, and each enumeration is a separate run. Leaving it early cancels the
+    /// running items and waits for them. A consumer that is 1,024 outcomes behind holds the run back.
+    /// </returns>
+    /// <exception cref="ArgumentNullException">
+    /// <paramref name="runtime"/>, <paramref name="items"/> or <paramref name="processor"/> is <see langword="null"/>. Thrown at the call.
+    /// </exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range. Thrown at the call.</exception>
+    /// <exception cref="ArgumentException">The policies have a fallback or a rule about results. Thrown at the call.</exception>
+    /// <exception cref="ObjectDisposedException">The runtime has been disposed. Thrown at the first step.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    public static IAsyncEnumerable<(int Index, ItemOutcome<TItem> Outcome)> ProcessManyStreamAsync<TItem>(
+        this IExecutionRuntime runtime,
+        IEnumerable<TItem> items,
+        Func<TItem, CancellationToken, ValueTask> processor,
+        bool orderedOutput = false,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(runtime);
+        Fallback.ThrowIfSet(options?.Policies?.OnFallback, "a processor");
+        RetryRule.ThrowIfSet(options?.Policies?.ShouldRetry);
+        return TaskCalls.WithoutResults(
+            runtime.ProcessManyStreamAsync(items, TaskCalls.AsSelector<TItem, Nothing>(processor), orderedOutput, options, cancellationToken), CancellationToken.None);
+    }
+
+    /// <summary>Runs all items of an asynchronous sequence or a channel and yields how each ended, with its index, as soon as it is known.</summary>
+    /// <inheritdoc cref="ProcessManyStreamAsync{TItem, TResult}(IExecutionRuntime, IAsyncEnumerable{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
+    ///     bool, ProcessManyOptions, CancellationToken)"/>
+    /// <exception cref="ArgumentException">The policies have a fallback or a rule about results. Thrown at the call.</exception>
+    [OverloadResolutionPriority(Priority.Asynchronous)]
+    public static IAsyncEnumerable<(int Index, ItemOutcome<TItem> Outcome)> ProcessManyStreamAsync<TItem>(
+        this IExecutionRuntime runtime,
+        IAsyncEnumerable<TItem> items,
+        Func<TItem, CancellationToken, ValueTask> processor,
+        bool orderedOutput = false,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        runtime.ProcessManyStreamAsync(AwaitedItems<TItem>.Of(items), processor, orderedOutput, options, cancellationToken);
+
+    /// <inheritdoc cref="ProcessManyStreamAsync{TItem}(IExecutionRuntime, IAsyncEnumerable{TItem}, Func{TItem, CancellationToken, ValueTask}, bool,
+    ///     ProcessManyOptions, CancellationToken)"/>
+    public static IAsyncEnumerable<(int Index, ItemOutcome<TItem> Outcome)> ProcessManyStreamAsync<TItem>(
+        this IExecutionRuntime runtime,
+        ChannelReader<TItem> items,
+        Func<TItem, CancellationToken, ValueTask> processor,
+        bool orderedOutput = false,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        runtime.ProcessManyStreamAsync(AwaitedItems<TItem>.Of(items), processor, orderedOutput, options, cancellationToken);
 }

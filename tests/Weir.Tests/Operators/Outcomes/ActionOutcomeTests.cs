@@ -1,3 +1,4 @@
+using System.Threading.Channels;
 using Weir.Runtimes;
 using Weir.Tests.Operators.Support;
 using Weir.Tests.Runtimes;
@@ -158,6 +159,60 @@ public class ActionOutcomeTests
 
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
+    public async Task StreamsOfRuntimes_WithoutAResult_GiveAnOutcomeForEachItem(string name)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        int[] items = RuntimeRun.Count(100);
+        Channel<int> channel = Channel.CreateBounded<int>(items.Length);
+        Assert.All(items, item => Assert.True(channel.Writer.TryWrite(item)));
+        channel.Writer.Complete();
+        await AssertStreamAsync(runtime.ProcessManyStreamAsync(items, Mixed));
+        await AssertStreamAsync(runtime.ProcessManyStreamAsync(items, MixedNow));
+        await AssertStreamAsync(runtime.ProcessManyStreamAsync(items, static (x, token) => Mixed(x, token).AsTask()));
+        await AssertStreamAsync(runtime.ProcessManyStreamAsync(items.Where(static x => x >= 0), static async x => await Mixed(x, default)));
+        await AssertStreamAsync(runtime.ProcessManyStreamAsync(items.PartitionBy(static x => x % 3), Mixed));
+        await AssertStreamAsync(runtime.ProcessManyStreamAsync(items.ToAsyncEnumerable(), Mixed));
+        await AssertStreamAsync(runtime.ProcessManyStreamAsync(channel.Reader, Mixed));
+        List<int> ordered = [];
+        await foreach ((int index, ItemOutcome<int> outcome) in runtime.ProcessManyStreamAsync(items, Mixed, orderedOutput: true))
+        {
+            Assert.Equal(index, outcome.Item);
+            ordered.Add(index);
+        }
+
+        Assert.Equal(items, ordered);
+
+        // Leaving early ends the run; cancelling the enumeration does too.
+        await foreach ((int _, ItemOutcome<int> _) in runtime.ProcessManyStreamAsync(Enumerable.Range(0, int.MaxValue), static _ => { }))
+        {
+            break;
+        }
+
+        using CancellationTokenSource caller = new();
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(async () =>
+        {
+            await foreach ((int _, ItemOutcome<int> _) in runtime.ProcessManyStreamAsync(Enumerable.Range(0, int.MaxValue), static _ => { }).WithCancellation(caller.Token))
+            {
+                await caller.CancelAsync();
+            }
+        }).WithinAsync();
+        Assert.Equal(0, runtime.Statistics.ActiveCalls);
+
+        static async Task AssertStreamAsync(IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> stream)
+        {
+            List<(int Index, ItemOutcome<int> Outcome)> all = [];
+            await foreach ((int, ItemOutcome<int>) one in stream)
+            {
+                all.Add(one);
+            }
+
+            Assert.All(all, static one => Assert.Equal(one.Index, one.Outcome.Item));
+            AssertMixed([.. all.OrderBy(static one => one.Index).Select(static one => one.Outcome)]);
+        }
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(RuntimeCases.Every), MemberType = typeof(RuntimeCases))]
     public async Task Runtimes_OutOfTime_SayWhatTimedOutAndWhatNeverRan(string name)
     {
         ManualTimeProvider clock = new();
@@ -206,6 +261,11 @@ public class ActionOutcomeTests
         Assert.Throws<ArgumentNullException>("runtime", () => { _ = ((IExecutionRuntime)null!).ProcessManyAsync([1], static _ => { }); });
         Assert.Throws<ArgumentException>("OnFallback", () => { _ = direct.ProcessManyAsync([1], static _ => { }, new() { Policies = withFallback }); });
         Assert.Throws<ArgumentException>("ShouldRetry", () => { _ = direct.ProcessManyAsync([1], static _ => { }, new() { Policies = withRule }); });
+        Assert.Throws<ArgumentNullException>("items", () => { _ = direct.ProcessManyStreamAsync((int[])null!, static _ => { }); });
+        Assert.Throws<ArgumentNullException>("processor", () => { _ = direct.ProcessManyStreamAsync([1], (Func<int, CancellationToken, ValueTask>)null!); });
+        Assert.Throws<ArgumentNullException>("runtime", () => { _ = ((IExecutionRuntime)null!).ProcessManyStreamAsync([1], static _ => { }); });
+        Assert.Throws<ArgumentException>("OnFallback", () => { _ = direct.ProcessManyStreamAsync([1], static _ => { }, options: new() { Policies = withFallback }); });
+        Assert.Throws<ArgumentException>("ShouldRetry", () => { _ = direct.ProcessManyStreamAsync([1], static _ => { }, options: new() { Policies = withRule }); });
     }
 
     private static ValueTask Mixed(int item, CancellationToken token) => (item % 3) switch
