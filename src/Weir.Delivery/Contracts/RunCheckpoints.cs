@@ -1,3 +1,5 @@
+using Weir.Checkpoints;
+
 namespace Weir.Delivery;
 
 /// <summary>Lets a run note what is done in any <see cref="ICheckpointStore"/>, such as a table of PostgreSQL.</summary>
@@ -5,7 +7,9 @@ public static class RunCheckpoints
 {
     /// <summary>A checkpoint of a run: <c>Resume = store.AsCheckpoint("import")</c>.</summary>
     /// <param name="store">Where it is.</param>
-    /// <param name="name">Its name. One run at a time may use it: a store does not keep a second one away.</param>
+    /// <param name="name">
+    /// Its name. One run at a time may use it: a second one fails with an <see cref="IOException"/>, if the store has <see cref="ICheckpointStore.Locks"/>.
+    /// </param>
     /// <returns>The checkpoint.</returns>
     /// <exception cref="ArgumentNullException"><paramref name="store"/> is <see langword="null"/>.</exception>
     /// <exception cref="ArgumentException"><paramref name="name"/> is empty.</exception>
@@ -20,10 +24,37 @@ public static class RunCheckpoints
     {
         public override string Name => name;
 
-        public override IDisposable? Lock() => null;
+        public override async ValueTask<OpenCheckpoint> OpenAsync(CancellationToken cancellationToken)
+        {
+            ICheckpointLock? held = null;
+            if (store.Locks is { } locks)
+            {
+                held = await locks.TryLockAsync(name, cancellationToken).ConfigureAwait(false) ?? throw InUse();
+            }
 
-        public override ValueTask<string?> LoadAsync(CancellationToken cancellationToken) => store.LoadAsync(name, cancellationToken);
+            return new Open(this, held);
+        }
 
-        public override ValueTask SaveAsync(string text) => store.SaveAsync(name, text, CancellationToken.None);
+        private async ValueTask<CheckpointText?> LoadAsync(CancellationToken cancellationToken) =>
+            await store.LoadAsync(name, cancellationToken).ConfigureAwait(false) is { } text ? Parse(text) : null;
+
+        private ValueTask SaveAsync(string text) => store.SaveAsync(name, text, CancellationToken.None);
+
+        private sealed class Open(Stored stored, ICheckpointLock? held) : OpenCheckpoint
+        {
+            public override ValueTask<CheckpointText?> LoadAsync(CancellationToken cancellationToken) => stored.LoadAsync(cancellationToken);
+
+            public override async ValueTask SaveAsync(CheckpointText state)
+            {
+                if (held is not null)
+                {
+                    await held.CheckAsync().ConfigureAwait(false);
+                }
+
+                await stored.SaveAsync(state.ToString()).ConfigureAwait(false);
+            }
+
+            public override ValueTask DisposeAsync() => held?.DisposeAsync() ?? default;
+        }
     }
 }

@@ -6,10 +6,11 @@ namespace Weir.PostgreSql;
 /// Keeps how far change streams have been processed in a table, alone or in the same transaction as the effects: then each effect happens exactly once.
 /// </summary>
 /// <remarks>Thread-safe. Each name has one writer at a time.</remarks>
-public sealed class PostgresCheckpointStore : ICheckpointStore
+public sealed class PostgresCheckpointStore : ICheckpointStore, ICheckpointLocks
 {
     private readonly Database _database;
     private readonly SetupPart _setup;
+    private readonly string _schema;
     private readonly string _load;
     private readonly string _loadLocked;
     private readonly string _save;
@@ -22,7 +23,7 @@ public sealed class PostgresCheckpointStore : ICheckpointStore
     public PostgresCheckpointStore(NpgsqlDataSource source, string schema = "weir")
     {
         ArgumentNullException.ThrowIfNull(source);
-        SqlName.Check(schema, nameof(schema));
+        _schema = SqlName.Check(schema, nameof(schema));
         SqlFiles files = new(new Dictionary<string, string>(StringComparer.Ordinal) { ["table"] = $"{SqlName.Quote(schema)}.checkpoints" });
         _database = new Database(source, "the store of checkpoints");
         _setup = new SetupPart(_database, schema, "checkpoints", "", () => files.ReadAll("checkpoint_tables"));
@@ -30,6 +31,9 @@ public sealed class PostgresCheckpointStore : ICheckpointStore
         _loadLocked = files.Read("checkpoint_load", "locked");
         _save = files.Read("checkpoint_save");
     }
+
+    /// <summary>Keeps a second run away from a name, with an advisory lock that a connection holds as long as the run goes on.</summary>
+    public ICheckpointLocks Locks => this;
 
     /// <summary>Creates the table, where it is not there yet.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>
@@ -88,4 +92,8 @@ public sealed class PostgresCheckpointStore : ICheckpointStore
         await _database.ExecuteOnAsync(Database.ConnectionOf(transaction), _save, cancellationToken, Parameter.Of(name), Parameter.Of(position))
             .ConfigureAwait(false);
     }
+
+    /// <inheritdoc/>
+    async ValueTask<ICheckpointLock?> ICheckpointLocks.TryLockAsync(string name, CancellationToken cancellationToken) =>
+        await AdvisoryLock.TryTakeAsync(_database, $"{_schema}.{name}", null, cancellationToken).ConfigureAwait(false);
 }

@@ -71,6 +71,19 @@ internal sealed class Database(
         string statement, Func<NpgsqlDataReader, T> read, CancellationToken cancellationToken, params NpgsqlParameter[] parameters) =>
         RunAsync((connection, token) => ReadAllAsync(connection, statement, read, parameters, token), cancellationToken);
 
+    /// <summary>Opens a connection that stays open for longer than a call.</summary>
+    public async ValueTask<NpgsqlConnection> OpenAsync(CancellationToken cancellationToken)
+    {
+        try
+        {
+            return await source.OpenConnectionAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch (PostgresException e) when (Explanation(e) is { } explanation)
+        {
+            throw new WorkSetupException(explanation, e);
+        }
+    }
+
     /// <summary>Opens a connection on the current thread.</summary>
     public NpgsqlConnection Open() => source.OpenConnection();
 

@@ -14,6 +14,8 @@ internal static class OwnTables
     [
         ("parts", false, ["part", "version", "settings"]),
         ("checkpoints", false, ["name", "position", "saved"]),
+        ("runs", false, ["name", "epoch", "by_key"]),
+        ("run_items", false, ["run", "item"]),
         ("inbox", false, ["inbox", "origin", "place", "time"]),
         ("consumers", false, ["id", "queue", "host", "lease_until"]),
         ("published", false, ["queue", "origin", "places", "added", "time"]),

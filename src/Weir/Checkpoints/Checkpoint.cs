@@ -1,6 +1,6 @@
 using System.Globalization;
 using System.Security.Cryptography;
-using System.Text;
+using Weir.Checkpoints;
 
 namespace Weir;
 
@@ -88,11 +88,7 @@ public sealed record Checkpoint
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(key);
-        if (typeof(TKey) != typeof(string) && typeof(TKey) != typeof(Guid) && !IsInteger(Type.GetTypeCode(typeof(TKey))))
-        {
-            throw new ArgumentException($"The keys of a checkpoint must be text, integers or Guids, not {typeof(TKey).Name}.", nameof(key));
-        }
-
+        CheckKey<TKey>(nameof(key));
         return this with { Key = (Func<TItem, string>)(item => TextOf(key(item))) };
     }
 
@@ -111,111 +107,19 @@ public sealed record Checkpoint
         return $"file of {file.Length.ToString(CultureInfo.InvariantCulture)} bytes {Convert.ToHexString(SHA256.HashData(start.AsSpan(0, read)))}";
     }
 
-    private static bool IsInteger(TypeCode type) => type is >= TypeCode.SByte and <= TypeCode.UInt64;
+    /// <summary>Checks the type of keys.</summary>
+    /// <exception cref="ArgumentException">It is no text, integer or <see cref="Guid"/>.</exception>
+    internal static void CheckKey<TKey>(string parameter)
+    {
+        if (typeof(TKey) != typeof(string) && typeof(TKey) != typeof(Guid) && Type.GetTypeCode(typeof(TKey)) is not (>= TypeCode.SByte and <= TypeCode.UInt64))
+        {
+            throw new ArgumentException($"The keys of a checkpoint must be text, integers or Guids, not {typeof(TKey).Name}.", parameter);
+        }
+    }
 
-    private static string TextOf<TKey>(TKey key) =>
+    /// <summary>A key as it is noted.</summary>
+    internal static string TextOf<TKey>(TKey key) =>
         key is null ? throw new InvalidOperationException("The key of an item is null.")
         : key is string text ? text
         : ((IFormattable)key).ToString(null, CultureInfo.InvariantCulture);
-}
-
-/// <summary>Keeps the text of a checkpoint.</summary>
-internal abstract class CheckpointStore
-{
-    /// <summary>How messages call it.</summary>
-    public abstract string Name { get; }
-
-    /// <summary>Keeps other runs away until it is disposed of; null if the store does not do that.</summary>
-    /// <exception cref="IOException">Another run has it.</exception>
-    public abstract IDisposable? Lock();
-
-    /// <summary>The text; null if none was saved.</summary>
-    public abstract ValueTask<string?> LoadAsync(CancellationToken cancellationToken);
-
-    /// <summary>Replaces the text, or leaves it as it is and throws.</summary>
-    public abstract ValueTask SaveAsync(string text);
-}
-
-/// <summary>A checkpoint in a file.</summary>
-/// <remarks>
-/// A save is: write a new file beside, flush it, rename it. Without the flush, a power failure could leave the new name with nothing behind it. Whatever is
-/// beside after a crash is overwritten by the next save. The lock is a file of its own, because the rename replaces the file of the checkpoint, and it is never
-/// deleted: a run that had just opened it would hold a lock on a file that no other run can see.
-/// </remarks>
-internal sealed class CheckpointFile(string path, CheckpointDisk disk) : CheckpointStore
-{
-    public override string Name => path;
-
-    public override IDisposable Lock() => disk.Lock(path + ".lock") ?? throw new IOException(
-        $"The checkpoint {path} is in use by another run, of this process or another: wait for its end, or give this run a checkpoint of its own.");
-
-    public override ValueTask<string?> LoadAsync(CancellationToken cancellationToken) => new(disk.Read(path));
-
-    public override ValueTask SaveAsync(string text)
-    {
-        string beside = path + ".new";
-        disk.Write(beside, Encoding.UTF8.GetBytes(text));
-        disk.Flush(beside);
-        disk.Rename(beside, path);
-        return default;
-    }
-}
-
-/// <summary>What a checkpoint needs of a disk. Tests have one that loses what was not flushed.</summary>
-internal abstract class CheckpointDisk
-{
-    public static CheckpointDisk Real { get; } = new RealDisk();
-
-    /// <summary>Holds a file until it is disposed of or the process ends; null if somebody else holds it.</summary>
-    public abstract IDisposable? Lock(string path);
-
-    /// <summary>The text of a file; null if there is none.</summary>
-    public abstract string? Read(string path);
-
-    /// <summary>Makes a file, in place of any that is there.</summary>
-    public abstract void Write(string path, byte[] content);
-
-    /// <summary>After this, no power failure takes the content away.</summary>
-    public abstract void Flush(string path);
-
-    /// <summary>Gives a file another name, in place of any that has it.</summary>
-    public abstract void Rename(string from, string to);
-
-    private sealed class RealDisk : CheckpointDisk
-    {
-        public override IDisposable? Lock(string path)
-        {
-            try
-            {
-                // The system gives it back when the process ends, however it does.
-                return new FileStream(path, FileMode.OpenOrCreate, FileAccess.ReadWrite, FileShare.None, 1);
-            }
-            catch (IOException e) when (e is not (DirectoryNotFoundException or PathTooLongException) && System.IO.File.Exists(path))
-            {
-                return null;
-            }
-        }
-
-        public override string? Read(string path)
-        {
-            try
-            {
-                return System.IO.File.ReadAllText(path);
-            }
-            catch (FileNotFoundException)
-            {
-                return null;
-            }
-        }
-
-        public override void Write(string path, byte[] content) => System.IO.File.WriteAllBytes(path, content);
-
-        public override void Flush(string path)
-        {
-            using FileStream file = new(path, FileMode.Open, FileAccess.ReadWrite, FileShare.None, 1);
-            file.Flush(flushToDisk: true);
-        }
-
-        public override void Rename(string from, string to) => System.IO.File.Move(from, to, overwrite: true);
-    }
 }

@@ -2,7 +2,6 @@ using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
 using System.Runtime.CompilerServices;
-using System.Text;
 using Weir.Core;
 using Weir.Core.Sources;
 
@@ -15,6 +14,8 @@ namespace Weir.Checkpoints;
 // - An item is done after its success has reached the sink (ItemEnded), and in a stream after its consumer has come back for the next result: what waits for the
 //   consumer when the process is killed must run again.
 // - The ranges that are done are saved each second and at the end. A save takes its snapshot under the lock and writes outside it. Only one save runs at a time.
+// - A store in which calls mark their own items (FollowsItems) is told which items run, and is saved once before the first of them: what is marked then belongs
+//   to this source.
 // - A save that fails becomes a failure of the source, which ends the run at its next item: going on would make what has to be repeated ever more.
 
 /// <summary>What one run knows of its checkpoint.</summary>
@@ -44,7 +45,8 @@ internal sealed class ResumeSession : ILanes
     private bool _isSourceCertain;
     private Gap[] _gaps = [];
     private HashSet<string>? _doneBefore;
-    private IDisposable? _held;
+    private OpenCheckpoint? _open;
+    private bool _followsItems;
     private ITimer? _timer;
 
     // Of the reader of the source, one at a time.
@@ -119,23 +121,30 @@ internal sealed class ResumeSession : ILanes
     /// <exception cref="InvalidOperationException">The source has changed, or it is no checkpoint.</exception>
     public async ValueTask OpenAsync(CancellationToken cancellationToken)
     {
-        _held = _checkpoint.Store.Lock();
+        _open = await _checkpoint.Store.OpenAsync(cancellationToken).ConfigureAwait(false);
+        _followsItems = _open.FollowsItems;
         try
         {
             string? known = _checkpoint.SourceText();
             _isSourceCertain = known is not null;
             _source = known ?? (_openKeys is null && Total is { } total ? $"{total.ToString(CultureInfo.InvariantCulture)} items" : "");
-            if (await _checkpoint.Store.LoadAsync(cancellationToken).ConfigureAwait(false) is { } text)
+            if (await _open.LoadAsync(cancellationToken).ConfigureAwait(false) is { } saved)
             {
-                Take(CheckpointText.Parse(text) ?? throw new InvalidOperationException(
-                    $"{_checkpoint.Store.Name} is no checkpoint of Weir, or one of a later version: give the run another name, or delete it."));
+                Take(saved);
+            }
+
+            if (_followsItems)
+            {
+                // What is noted with the items belongs to this source from now on.
+                _isChanged = true;
+                await SaveAsync(isEnd: false).ConfigureAwait(false);
             }
 
             _timer = _time.CreateTimer(static session => Unattended.Run((ResumeSession)session!, static session => session.Tick()), this, Interval, Interval);
         }
         catch
         {
-            _held?.Dispose();
+            await _open.DisposeAsync().ConfigureAwait(false);
             throw;
         }
     }
@@ -154,7 +163,7 @@ internal sealed class ResumeSession : ILanes
         }
         finally
         {
-            _held?.Dispose();
+            await _open!.DisposeAsync().ConfigureAwait(false);
         }
     }
 
@@ -204,19 +213,7 @@ internal sealed class ResumeSession : ILanes
     {
         lock (_lock)
         {
-            (long first, int count) = TakeOpen(index);
-            for (long n = first; n < first + count; n++)
-            {
-                if (_openKeys is null)
-                {
-                    _done.Add(PositionOf(n));
-                }
-                else if (_openKeys.Remove(n, out string? key))
-                {
-                    _done.Add(key);
-                }
-            }
-
+            End(index, isDone: true);
             _isChanged = true;
         }
 
@@ -281,6 +278,10 @@ internal sealed class ResumeSession : ILanes
             }
 
             isLeft = _gaps.Length == 0 || position >= _gaps[_gap].First;
+            if (isLeft && _followsItems)
+            {
+                _open!.Began(Checkpoint.TextOf(position));
+            }
         }
         else
         {
@@ -316,6 +317,8 @@ internal sealed class ResumeSession : ILanes
 
             _openKeys[_read] = key;
         }
+
+        _open!.Began(key);
     }
 
     private void Ended(long length)
@@ -337,17 +340,41 @@ internal sealed class ResumeSession : ILanes
 
     private void Forget(long index)
     {
-        if (_openKeys is null && _openBatches is null)
+        if (_openKeys is null && _openBatches is null && !_followsItems)
         {
             return;
         }
 
         lock (_lock)
         {
-            (long first, int count) = TakeOpen(index);
-            for (long n = first; n < first + count; n++)
+            End(index, isDone: false);
+        }
+    }
+
+    // Called under the lock.
+    private void End(long index, bool isDone)
+    {
+        (long first, int count) = TakeOpen(index);
+        for (long n = first; n < first + count; n++)
+        {
+            string? key = null;
+            if (_openKeys is not null && !_openKeys.Remove(n, out key))
             {
-                _openKeys?.Remove(n);
+                continue;
+            }
+
+            if (isDone && key is not null)
+            {
+                _done.Add(key);
+            }
+            else if (isDone)
+            {
+                _done.Add(PositionOf(n));
+            }
+
+            if (_followsItems)
+            {
+                _open!.Ended(key ?? Checkpoint.TextOf(PositionOf(n)));
             }
         }
     }
@@ -423,7 +450,7 @@ internal sealed class ResumeSession : ILanes
 
         try
         {
-            await _checkpoint.Store.SaveAsync(text.ToString()).ConfigureAwait(false);
+            await _open!.SaveAsync(text).ConfigureAwait(false);
         }
         catch (Exception e)
         {
@@ -437,196 +464,5 @@ internal sealed class ResumeSession : ILanes
                     + "last save.",
                 e);
         }
-    }
-}
-
-/// <summary>A range of positions that are not done.</summary>
-/// <param name="First">The first of them.</param>
-/// <param name="End">The position after the last of them.</param>
-/// <param name="LeftBefore">How many before it are not done.</param>
-internal readonly record struct Gap(long First, long End, long LeftBefore);
-
-/// <summary>The positions or keys that are done. Positions are ranges: the longest done prefix is the first of them.</summary>
-internal sealed class DoneItems
-{
-    // What a million failures that are spread over a source would leave. Further ranges are not noted, so that their items run again.
-    public const int MostRanges = 100_000;
-
-    private static readonly Comparer<(long First, long End)> ByEnd = Comparer<(long First, long End)>.Create(static (a, b) => a.End.CompareTo(b.End));
-
-    // Disjoint, not adjacent, in order.
-    private readonly List<(long First, long End)> _ranges;
-
-    // Only added to: a snapshot shares the array.
-    private string[] _keys;
-
-    public DoneItems()
-        : this([], [], 0)
-    {
-    }
-
-    public DoneItems(List<(long First, long End)> ranges, string[] keys, int keyCount)
-    {
-        _ranges = ranges;
-        _keys = keys;
-        Keys = keyCount;
-    }
-
-    /// <summary>How many keys there are.</summary>
-    public int Keys { get; private set; }
-
-    public long Count => Keys + _ranges.Sum(static range => range.End - range.First);
-
-    public IReadOnlyList<(long First, long End)> Ranges => _ranges;
-
-    public ReadOnlySpan<string> AllKeys => _keys.AsSpan(0, Keys);
-
-    public void Add(string key)
-    {
-        if (Keys == _keys.Length)
-        {
-            Array.Resize(ref _keys, Math.Max(16, 2 * Keys));
-        }
-
-        _keys[Keys++] = key;
-    }
-
-    public void Add(long position)
-    {
-        // The first range that ends at the position or after it. Nearly always one of the last.
-        int at = _ranges.Count > 0 && _ranges[^1].End < position ? _ranges.Count : _ranges.BinarySearch((0, position), ByEnd);
-        at = at < 0 ? ~at : at;
-        if (at == _ranges.Count || _ranges[at].First > position + 1)
-        {
-            if (_ranges.Count < MostRanges)
-            {
-                _ranges.Insert(at, (position, position + 1));
-            }
-        }
-        else if (_ranges[at].First == position + 1)
-        {
-            _ranges[at] = (position, _ranges[at].End);
-        }
-        else if (_ranges[at].End == position)
-        {
-            if (at + 1 < _ranges.Count && _ranges[at + 1].First == position + 1)
-            {
-                _ranges[at] = (_ranges[at].First, _ranges[at + 1].End);
-                _ranges.RemoveAt(at + 1);
-            }
-            else
-            {
-                _ranges[at] = (_ranges[at].First, position + 1);
-            }
-        }
-    }
-
-    /// <summary>Whether all positions below one are done.</summary>
-    public bool IsAllBelow(long end) => end == 0 || (_ranges.Count > 0 && _ranges[0].First == 0 && _ranges[0].End >= end);
-
-    public DoneItems Snapshot() => new([.. _ranges], _keys, Keys);
-
-    public HashSet<string> KeySet() => new(_keys.Take(Keys), StringComparer.Ordinal);
-
-    /// <summary>What is not done, up to the end of all positions; empty if nothing is done.</summary>
-    public Gap[] Gaps()
-    {
-        if (_ranges.Count == 0)
-        {
-            return [];
-        }
-
-        List<Gap> gaps = [];
-        long end = 0;
-        long left = 0;
-        foreach ((long first, long rangeEnd) in _ranges)
-        {
-            if (first > end)
-            {
-                gaps.Add(new Gap(end, first, left));
-                left += first - end;
-            }
-
-            end = rangeEnd;
-        }
-
-        gaps.Add(new Gap(end, long.MaxValue, left));
-        return [.. gaps];
-    }
-}
-
-/// <summary>A checkpoint as it is saved: lines of text, whose last one says that it is whole.</summary>
-internal sealed record CheckpointText(string Source, bool IsComplete, bool HasKeys, DoneItems Done)
-{
-    private const string Header = "weir checkpoint 1";
-    private const string Footer = "end";
-
-    public static CheckpointText? Parse(string text)
-    {
-        string[] lines = text.Split('\n');
-        if (lines.Length < 6 || lines[0] != Header || lines[^1].Length > 0 || lines[^2] != Footer)
-        {
-            return null;
-        }
-
-        bool hasKeys = lines[3] == "by key";
-        try
-        {
-            DoneItems done = hasKeys
-                ? new DoneItems([], [.. lines[4..^2].Select(Unescaped)], lines.Length - 6)
-                : new DoneItems([.. lines[4..^2].Select(RangeOf)], [], 0);
-            return new CheckpointText(Unescaped(lines[1]), lines[2] == "complete", hasKeys, done);
-        }
-        catch (FormatException)
-        {
-            return null;
-        }
-    }
-
-    public override string ToString()
-    {
-        StringBuilder text = new();
-        text.Append(Header).Append('\n').Append(Escaped(Source)).Append('\n').Append(IsComplete ? "complete\n" : "unfinished\n");
-        text.Append(HasKeys ? "by key\n" : "by position\n");
-        foreach ((long first, long end) in Done.Ranges)
-        {
-            text.Append(CultureInfo.InvariantCulture, $"{first}-{end - 1}\n");
-        }
-
-        foreach (string key in Done.AllKeys)
-        {
-            text.Append(Escaped(key)).Append('\n');
-        }
-
-        return text.Append(Footer).Append('\n').ToString();
-    }
-
-    private static (long First, long End) RangeOf(string line)
-    {
-        string[] ends = line.Split('-');
-        return ends.Length == 2
-            ? (long.Parse(ends[0], NumberStyles.None, CultureInfo.InvariantCulture), long.Parse(ends[1], NumberStyles.None, CultureInfo.InvariantCulture) + 1)
-            : throw new FormatException();
-    }
-
-    private static string Escaped(string text) => text.AsSpan().IndexOfAny('\\', '\n', '\r') < 0
-        ? text
-        : text.Replace("\\", "\\\\", StringComparison.Ordinal).Replace("\n", "\\n", StringComparison.Ordinal).Replace("\r", "\\r", StringComparison.Ordinal);
-
-    private static string Unescaped(string line)
-    {
-        if (!line.Contains('\\', StringComparison.Ordinal))
-        {
-            return line;
-        }
-
-        StringBuilder text = new();
-        for (int i = 0; i < line.Length; i++)
-        {
-            char next = line[i] == '\\' && i + 1 < line.Length ? line[++i] switch { 'n' => '\n', 'r' => '\r', var other => other } : line[i];
-            text.Append(next);
-        }
-
-        return text.ToString();
     }
 }

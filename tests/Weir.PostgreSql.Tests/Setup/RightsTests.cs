@@ -43,6 +43,7 @@ public sealed partial class RightsTests(PostgresServer server) : IAsyncLifetime
         await new PostgresWorkQueue<string>(Owner, "mails", WorkSerializer.Text, options).SetupAsync();
         await new PostgresCheckpointStore(Owner).SetupAsync();
         await new PostgresInbox(Owner, "mails").SetupAsync();
+        await new PostgresRunCheckpoint(Owner, "import").SetupAsync();
         await ExecuteAsync(Owner, $"CREATE ROLE {_name} LOGIN PASSWORD '{Password}'");
         await ExecuteAsync(Owner, Statements("reference/postgresql.md", "worker", line => !keepsKeyOrder || !line.Contains("packs_", StringComparison.Ordinal)));
         await using NpgsqlDataSource worker = NpgsqlDataSource.Create(WorkerConnection);
@@ -87,6 +88,15 @@ public sealed partial class RightsTests(PostgresServer server) : IAsyncLifetime
         Assert.Equal("1", await checkpoints.LoadAsync("s", stop));
         Assert.True(await inbox.ProcessAsync(new WorkId("a", 0), static (_, _) => default, stop));
         _ = await inbox.ForgetAsync(stop);
+        var import = new PostgresRunCheckpoint(worker, "import");
+        await import.SetupAsync(stop);
+        for (int run = 0; run < 2; run++)
+        {
+            await Enumerable.Range(0, 3).ForEachParallelAsync(
+                async (i, token) => await import.ProcessAsync(i, static (_, _) => default, token), new ParallelRunOptions { Resume = import.AsCheckpoint() }, stop);
+        }
+
+        await import.DeleteAsync(stop);
     }
 
     [Fact(Timeout = Limit)]

@@ -1,4 +1,5 @@
 using System.Threading.Tasks.Sources;
+using Weir.Checkpoints;
 using Weir.Runtimes;
 using Weir.TestKit;
 

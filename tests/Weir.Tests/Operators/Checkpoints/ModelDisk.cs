@@ -1,3 +1,4 @@
+using Weir.Checkpoints;
 using Weir.TestKit;
 
 namespace Weir.Tests.Operators.Checkpoints;
