@@ -12,6 +12,10 @@ internal static class Grid
             Group = "", Name = Text(service), Slots = slots, Service = service,
         }),
         .. Each("sharing", [0.5], Slots, static (loss, slots) => new() { Group = "", Name = "loses beyond its knee", Slots = slots, SharingLoss = loss }),
+        .. Each("sharing, callers leave", [1.0, 3.0], [4, 8, 16, 32, 64], static (load, slots) => new()
+        {
+            Group = "", Name = FormattableString.Invariant($"loses beyond its knee, load {load:0}"), Slots = slots, SharingLoss = 0.25, Load = load, LeavesAfter = 8,
+        }),
         .. Each("tail", [0], Slots, static (_, slots) => new() { Group = "", Name = "1 % take 100 times", Slots = slots, Service = Service.Tail }),
         .. Each("pauses", [0], Slots, static (_, slots) => new() { Group = "", Name = "300 ms every 3 s", Slots = slots, Pauses = true }),
         .. Each("failures", [0.01, 0.02, 0.03, 0.05], [4, 8, 16, 24, 64], static (share, slots) => new()

@@ -41,6 +41,12 @@ internal sealed record Scenario
     /// <summary>Calls that come a second, as a fraction of what the server can do; 0 for callers that begin a call whenever the limit allows one.</summary>
     public double Load { get; init; }
 
+    /// <summary>
+    /// After how many mean times the caller of a call leaves: the call has failed then, and its place at the server is free. Where callers leave, none waits for a
+    /// place under the limit: a call that comes while there is none is refused.
+    /// </summary>
+    public double LeavesAfter { get; init; } = double.PositiveInfinity;
+
     /// <summary>The server stands still for 300 ms every 3 s.</summary>
     public bool Pauses { get; init; }
 

@@ -25,6 +25,9 @@ internal sealed class Simulation
     private readonly PriorityQueue<Call, double> _inService = new();
     private readonly Queue<Call> _atServer = new();
     private readonly Queue<(double At, Call Call)> _refused = new();
+
+    // The calls whose callers may leave, in the order in which they began. Those that have ended stay until their time has come.
+    private readonly Queue<Call> _leaving = new();
     private readonly Queue<double> _waiting = new();
     private readonly Queue<Scenario.Change> _changes;
     private readonly Sums[] _sums;
@@ -56,6 +59,8 @@ internal sealed class Simulation
 
     private bool IsOpen => _scenario.Load > 0;
 
+    private bool Leaves => !double.IsPositiveInfinity(_scenario.LeavesAfter);
+
     private bool Shares => _scenario.SharingLoss is not null;
 
     /// <summary>Runs a law through a scenario, and says what it reached in each judged span.</summary>
@@ -83,8 +88,9 @@ internal sealed class Simulation
             double rate = Rate();
             double leaves = _inService.TryPeek(out _, out double due) && rate > 0 ? _now + ((due - _serverTime) / rate) : double.PositiveInfinity;
             double refused = _refused.TryPeek(out var first) ? first.At : double.PositiveInfinity;
+            double left = _leaving.TryPeek(out Call leaving) ? leaving.Started + (_scenario.LeavesAfter * Scenario.Unit) : double.PositiveInfinity;
             double changes = _changes.TryPeek(out Scenario.Change change) ? change.At : double.PositiveInfinity;
-            double next = Math.Min(Math.Min(Math.Min(leaves, refused), Math.Min(nextArrival, changes)), Math.Min(_nextPause, _scenario.End));
+            double next = Math.Min(Math.Min(Math.Min(leaves, refused), Math.Min(nextArrival, changes)), Math.Min(Math.Min(_nextPause, left), _scenario.End));
             _serverTime += rate * (next - _now);
             _now = next;
             if (next == leaves)
@@ -98,9 +104,17 @@ internal sealed class Simulation
             {
                 Ended(_refused.Dequeue().Call, succeeded: false);
             }
+            else if (next == left)
+            {
+                if (_inService.Remove(_leaving.Dequeue(), out Call call, out _))
+                {
+                    Serve();
+                    Ended(call, succeeded: false);
+                }
+            }
             else if (next == nextArrival)
             {
-                if (_waiting.Count < MostWaiting)
+                if (_waiting.Count < (Leaves ? Math.Max(0, _law.Limit - _inFlight) : MostWaiting))
                 {
                     _waiting.Enqueue(_now);
                 }
@@ -156,6 +170,10 @@ internal sealed class Simulation
             {
                 _atServer.Enqueue(call);
                 Serve();
+                if (Leaves)
+                {
+                    _leaving.Enqueue(call);
+                }
             }
         }
     }

@@ -13,7 +13,8 @@ internal static class AdaptivePage
         many calls the server works on at once; the others wait there. Callers begin a call whenever the limit allows one, or, where a *load* is named, calls come
         by themselves and wait for a place. Each cell says what a law reached beside the best fixed limit of that row, from 10 s after the start or the change on:
         its goodput, and its mean latency. The best fixed limit is the one with the lowest latency of those that have at least 97 % of the best goodput. Where there
-        are several spans, such as during and after, the worst counts. A cell in bold misses 0.9 of the goodput or 1.5 times the latency.
+        are several spans, such as during and after, the worst counts. A cell in bold misses 0.9 of the goodput or 1.5 times the latency. Where *callers leave*, a
+        call fails after 160 ms, and one that comes while there is no place is refused.
 
         *Weir* is the law of `AdaptiveConcurrency` with the defaults of its options; the simulator runs the library's own code. *Gradient2*, *Vegas* and *AIMD* are
         the laws of [Netflix concurrency-limits](https://github.com/Netflix/concurrency-limits), written from its formulas and with its defaults: Gradient2 with
@@ -25,6 +26,7 @@ internal static class AdaptivePage
     [
         ("steady", "with 4 slots there are 200 calls a second, and times that vary this much leave an error of 13 % in a window of 64 calls"),
         ("sharing", "a limit a tenth above the knee costs as much throughput as one a tenth below it, so the room for a few calls in the queue costs twice"),
+        ("sharing, callers leave", "as with a server whose callers stay"),
         ("tail", "the calls that take 100 times hold half of the slots, and how many they hold changes as slowly as the limit"),
         ("pauses", "a pause of 300 ms makes a window look like a queue"),
         ("failures", "as with steady servers of 4 slots"),

@@ -168,6 +168,10 @@ internal sealed class AdaptiveLaw
 
         _failures.Clear();
         _misses.Clear();
+
+        // Where a server becomes slower with each call in flight, the baseline is the latency of too many: below it, all looks like room. So it is tested at once.
+        ForgetBaseline();
+        _testEvery = FirstTest;
         Set(Math.Floor(Limit * (_settings.Decrease == AdaptiveConcurrencyStrategy.Gradual ? 0.75 : 0.5)));
     }
 
@@ -177,10 +181,8 @@ internal sealed class AdaptiveLaw
         {
             // Even the first window may have seen a queue, so the baseline is unknown now.
             _phase = Phase.Steady;
-            _sinceTest = FirstTest;
             Set(Limit * Math.Max(0.5, _baseline / latency));
-            _baseline = 0;
-            _tests = 0;
+            ForgetBaseline();
             return;
         }
 
@@ -277,11 +279,21 @@ internal sealed class AdaptiveLaw
         }
     }
 
+    /// <summary>The next window in use is the baseline, until a test, which is soon due.</summary>
+    private void ForgetBaseline()
+    {
+        _baseline = 0;
+        _tests = 0;
+        _sinceTest = FirstTest;
+    }
+
     /// <summary>Goes back to the limit before a test, if there is one, and forgets what the windows since the last one have shown.</summary>
     private void EndTest()
     {
         _excess = 0;
-        _sinceTest = 0;
+
+        // Before the first test nobody knows whether the baseline is one. So that test stays due while the limit is not in use.
+        _sinceTest = _tests == 0 ? _sinceTest : 0;
         _free = 0;
         if (IsTesting)
         {

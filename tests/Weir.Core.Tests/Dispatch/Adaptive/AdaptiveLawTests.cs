@@ -78,6 +78,30 @@ public class AdaptiveLawTests
     }
 
     [Fact]
+    public void Decide_CallsFailBeyondTheKnee_FindsTheKneeAndDoesNotGoBack()
+    {
+        // With so many calls that they fail, the latency is no baseline: beside it, that of half as many looks like room.
+        AdaptiveLaw law = new(Settings(32));
+        AdaptiveWindow Shared() => Window(law, 100 * Math.Max(1, law.Limit / 8.0) * (1 + (0.03 * Math.Max(0, law.Limit - 8))));
+        law.Decide(Shared());
+        for (int i = 0; i < 2; i++)
+        {
+            law.Decide(Shared() with { Failed = law.Samples / 2 });
+        }
+
+        Assert.Equal(16, law.Limit);
+
+        // A window is not in use: the test of the new baseline stays due.
+        law.Decide(Shared());
+        law.Decide(Shared() with { InFlight = 0.5 * law.Limit });
+        for (int i = 0; i < 40; i++)
+        {
+            law.Decide(Shared());
+            Assert.InRange(law.Limit, 4, i < 5 ? 20 : 12);
+        }
+    }
+
+    [Fact]
     public void Decide_AtTheLowestLimit_GrowsUntilCallsQueue()
     {
         // Whatever made the limit fall to one: when it is over, nothing is left of it.

@@ -16,7 +16,7 @@ public class SimulatedLimitTests(ITestOutputHelper output)
         "steady/exponential/16", "steady/log-normal/24", "steady/fixed/4", "steady/bimodal, 0.5 and 5.5/32", "pauses/300 ms every 3 s/24",
         "slower/5 times slower and back/16", "slower, exponential/3 times slower and back, exponential/24", "bad baseline/first 2 s 10 times faster/16",
         "bad baseline/first 2 s 5 times slower/64", "capacity/0.25 of the slots and back/32", "refuses/refuses beyond twice its slots/16", "open/load 0.8/16",
-        "open, slower/load 0.3, 3 times slower and back/16",
+        "open, slower/load 0.3, 3 times slower and back/16", "sharing, callers leave/loses beyond its knee, load 3/8",
     }];
 
     [Theory(Timeout = 60_000)]
