@@ -104,7 +104,7 @@ internal static class Bottlenecks
     private const double Limits = 0.5;
 
     /// <summary>Adds its stages and its bottleneck to the entry of a run.</summary>
-    public static LiveEntry OfRun(LiveEntry run, StageShares shares)
+    public static void OfRun(LiveEntry run, StageShares shares)
     {
         double busy = shares.Busy + shares.Of(StageRest.Enough);
         double source = shares.Of(StageRest.Source);
@@ -128,7 +128,8 @@ internal static class Bottlenecks
         (double share, LiveReason reason, int stage) = causes.MaxBy(static cause => cause.Share);
         if (share <= tail || share < 0.2)
         {
-            return run with { Stages = stages };
+            run.SetStages(stages, null);
+            return;
         }
 
         // As many workers as compute already are all that the processors can use.
@@ -143,18 +144,14 @@ internal static class Bottlenecks
             LiveReason.HotKey => $"`work` idles {Percent(share)} while items wait for others of their key: few keys have most of the items, and those of one key go one after the other",
             _ => $"`work` idles {Percent(share)} while it waits for a thread: those of the pool or runtime are taken by other work",
         };
-        return run with
-        {
-            Stages = stages,
-            Bottleneck = new LiveBottleneck { Stage = stages[stage].Name, Reason = reason, Gain = gain, Sentence = sentence + "." },
-        };
+        run.SetStages(stages, new LiveBottleneck { Stage = stages[stage].Name, Reason = reason, Gain = gain, Sentence = sentence + "." });
     }
 
     /// <summary>Adds its stages and its bottleneck to the entry of a network.</summary>
     /// <param name="network">The entry of the network.</param>
     /// <param name="blocks">Its blocks, with their shares as far as they are known.</param>
     /// <param name="contentions">How often a second a thread of the process found a lock taken.</param>
-    public static LiveEntry OfNetwork(LiveEntry network, IReadOnlyList<(LiveEntry Block, StageShares? Shares)> blocks, double contentions)
+    public static void OfNetwork(LiveEntry network, IReadOnlyList<(LiveEntry Block, StageShares? Shares)> blocks, double contentions)
     {
         List<(LiveEntry Block, StageShares Shares, LiveStage Stage)> known = [];
         foreach ((LiveEntry block, StageShares? shares) in blocks)
@@ -171,11 +168,10 @@ internal static class Bottlenecks
 
         if (known.Count == 0)
         {
-            return network;
+            return;
         }
 
-        LiveStage[] stages = [.. known.Select(static block => block.Stage)];
-        return network with { Stages = stages, Bottleneck = Name(known, contentions) };
+        network.SetStages([.. known.Select(static block => block.Stage)], Name(known, contentions));
     }
 
     private static LiveBottleneck? Name(List<(LiveEntry Block, StageShares Shares, LiveStage Stage)> blocks, double contentions)

@@ -24,7 +24,7 @@ internal abstract class LiveSource
 
     /// <summary>Takes a snapshot.</summary>
     /// <param name="time">The clock that says when it was taken.</param>
-    /// <param name="watch">What adds what only a watch knows; null for none.</param>
+    /// <param name="watch">Sets the rates of entries, with what only a watch knows; null for none.</param>
     public static WeirSnapshot Snapshot(TimeProvider time, Action<List<LiveEntry>, DateTimeOffset>? watch)
     {
         LiveReading reading = new(time);
@@ -34,15 +34,13 @@ internal abstract class LiveSource
         }
 
         reading.Entries.Sort(static (a, b) => a.Kind != b.Kind ? a.Kind.CompareTo(b.Kind) : LiveIds.NumberOf(a.Id).CompareTo(LiveIds.NumberOf(b.Id)));
-        for (int i = 0; i < reading.Entries.Count; i++)
+        if (watch is not null)
         {
-            reading.Entries[i] = WithRate(reading.Entries[i], reading.Now);
+            watch(reading.Entries, reading.Now);
         }
-
-        watch?.Invoke(reading.Entries, reading.Now);
-        for (int i = 0; i < reading.Entries.Count; i++)
+        else
         {
-            reading.Entries[i] = WithEnd(reading.Entries[i], reading.Now);
+            reading.Entries.ForEach(entry => SetRates(entry, reading.Now, null, null));
         }
 
         return new WeirSnapshot
@@ -81,6 +79,20 @@ internal abstract class LiveSource
         }
     }
 
+    /// <summary>Adds to an entry its rate since its start, what a watch knows, and the end that follows.</summary>
+    public static void SetRates(LiveEntry entry, DateTimeOffset now, double? rate1s, double? rate1m)
+    {
+        double? rate = entry is { Done: not null, Since: { } since } && now > since ? entry.Ended / (now - since).TotalSeconds : null;
+        DateTimeOffset? end = null;
+        if (entry.Total is { } total && (rate1m ?? rate) is { } known and > 0)
+        {
+            double seconds = Math.Max(0, total - entry.Ended) / known;
+            end = seconds < (DateTimeOffset.MaxValue - now).TotalSeconds - 1 ? now.AddSeconds(seconds) : null;
+        }
+
+        entry.SetRates(rate, rate1s, rate1m, end);
+    }
+
     /// <summary>Says what the workers of each thing do at this moment, by its id.</summary>
     public virtual void Sample(Action<string, StageSample> add)
     {
@@ -94,20 +106,6 @@ internal abstract class LiveSource
 
     /// <summary>What can be found for something that has an id.</summary>
     protected virtual IEnumerable<object?> Sides(object target) => [target];
-
-    private static LiveEntry WithRate(LiveEntry entry, DateTimeOffset now) =>
-        entry is { Done: not null, Since: { } since } && now > since ? entry with { Rate = entry.Ended / (now - since).TotalSeconds } : entry;
-
-    private static LiveEntry WithEnd(LiveEntry entry, DateTimeOffset now)
-    {
-        if (entry.Total is not { } total || (entry.Rate1m ?? entry.Rate) is not > 0)
-        {
-            return entry;
-        }
-
-        double seconds = Math.Max(0, total - entry.Ended) / (entry.Rate1m ?? entry.Rate)!.Value;
-        return seconds < (DateTimeOffset.MaxValue - now).TotalSeconds - 1 ? entry with { EstimatedEnd = now.AddSeconds(seconds) } : entry;
-    }
 }
 
 /// <summary>What readers add to, and the time at which they read.</summary>

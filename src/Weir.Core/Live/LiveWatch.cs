@@ -222,6 +222,7 @@ public sealed class LiveWatch : IDisposable
                 {
                     if (_tracks.Count >= _options.MaxEntries)
                     {
+                        LiveSource.SetRates(entries[i], now, null, null);
                         continue;
                     }
 
@@ -229,7 +230,7 @@ public sealed class LiveWatch : IDisposable
                 }
 
                 track.SeenAt = _looks;
-                entries[i] = track.Note(entries[i], now);
+                track.Note(entries[i], now);
             }
 
             NameBottlenecksNeedsLock(entries);
@@ -240,9 +241,16 @@ public sealed class LiveWatch : IDisposable
     {
         lock (_lock)
         {
-            for (int i = 0; i < entries.Count; i++)
+            foreach (LiveEntry entry in entries)
             {
-                entries[i] = _tracks.TryGetValue(entries[i].Id, out Track? track) ? track.Rated(entries[i], now) : entries[i];
+                if (_tracks.TryGetValue(entry.Id, out Track? track))
+                {
+                    track.SetRates(entry, now);
+                }
+                else
+                {
+                    LiveSource.SetRates(entry, now, null, null);
+                }
             }
 
             NameBottlenecksNeedsLock(entries);
@@ -262,16 +270,15 @@ public sealed class LiveWatch : IDisposable
     private void NameBottlenecksNeedsLock(List<LiveEntry> entries)
     {
         ILookup<string?, LiveEntry> blocks = entries.Where(static entry => entry.Kind == LiveKind.Block).ToLookup(static entry => entry.Parent);
-        for (int i = 0; i < entries.Count; i++)
+        foreach (LiveEntry entry in entries)
         {
-            LiveEntry entry = entries[i];
             if (entry.Kind == LiveKind.Run && _tracks.TryGetValue(entry.Id, out Track? track) && track.Shares.IsKnown)
             {
-                entries[i] = Bottlenecks.OfRun(entry, track.Shares);
+                Bottlenecks.OfRun(entry, track.Shares);
             }
             else if (entry.Kind == LiveKind.Network)
             {
-                entries[i] = Bottlenecks.OfNetwork(
+                Bottlenecks.OfNetwork(
                     entry, [.. blocks[entry.Id].Select(block => (block, _tracks.GetValueOrDefault(block.Id)?.Shares))], _contentionRate);
             }
         }
@@ -298,45 +305,43 @@ public sealed class LiveWatch : IDisposable
         /// <summary>The look that has seen it last.</summary>
         public long SeenAt { get; set; }
 
-        public LiveEntry Note(LiveEntry entry, DateTimeOffset now)
+        public void Note(LiveEntry entry, DateTimeOffset now)
         {
-            LiveEntry rated = Rated(entry, now);
+            SetRates(entry, now);
             _looks.Add((now, entry.Ended));
             if (options.History > TimeSpan.Zero)
             {
                 _history ??= new((int)Math.Ceiling(options.History / options.HistoryStep));
-                if (_history.IsEmpty || now - _history.Last.Time >= options.HistoryStep - Tolerance)
+                if (_history.Count == 0 || now - _history[^1].Time >= options.HistoryStep - Tolerance)
                 {
                     _points = null;
                     _history.Add(new LivePoint
                     {
-                        Time = now, State = rated.State, Rate = rated.Rate1s, Limit = rated.Limit, InFlight = rated.InFlight,
-                        Waiting = rated.Queue?.Backlog ?? rated.Waiting, Failed = rated.Failed,
+                        Time = now, State = entry.State, Rate = entry.Rate1s, Limit = entry.Limit, InFlight = entry.InFlight,
+                        Waiting = entry.Queue?.Backlog ?? entry.Waiting, Failed = entry.Failed,
                     });
                 }
             }
-
-            return rated;
         }
 
-        public LiveEntry Rated(LiveEntry entry, DateTimeOffset now) => entry.Done is null
-            ? entry
-            : entry with { Rate1s = RateOver(TimeSpan.FromSeconds(1), entry, now), Rate1m = RateOver(TimeSpan.FromMinutes(1), entry, now) };
+        public void SetRates(LiveEntry entry, DateTimeOffset now) => LiveSource.SetRates(
+            entry,
+            now,
+            entry.Done is null ? null : RateOver(TimeSpan.FromSeconds(1), entry, now),
+            entry.Done is null ? null : RateOver(TimeSpan.FromMinutes(1), entry, now));
 
-        public IReadOnlyList<LivePoint> Points() => _history is null ? [] : _points ??= [.. _history.Items()];
+        public IReadOnlyList<LivePoint> Points() => _history is null ? [] : _points ??= _history.ToArray();
 
         /// <summary>The rate since the newest sample that is as old as a span, or else the oldest.</summary>
         private double? RateOver(TimeSpan span, LiveEntry entry, DateTimeOffset now)
         {
-            (DateTimeOffset Time, long Ended)? from = null;
-            foreach ((DateTimeOffset Time, long Ended) sample in _looks.Items())
+            int i = _looks.Count - 1;
+            while (i > 0 && now - _looks[i].Time < span - Tolerance)
             {
-                if (from is null || now - sample.Time >= span - Tolerance)
-                {
-                    from = sample;
-                }
+                i--;
             }
 
+            (DateTimeOffset Time, long Ended)? from = i < 0 ? null : _looks[i];
             return from is { } start && now > start.Time ? Math.Max(0, entry.Ended - start.Ended) / (now - start.Time).TotalSeconds : null;
         }
     }
@@ -348,9 +353,11 @@ public sealed class LiveWatch : IDisposable
         private readonly List<T> _items = [];
         private int _first;
 
-        public bool IsEmpty => _items.Count == 0;
+        public int Count => _items.Count;
 
-        public T Last => _items[(_first + _items.Count - 1) % _items.Count];
+        public T this[Index age] => this[age.GetOffset(_items.Count)];
+
+        public T this[int i] => _items[(_first + i) % _items.Count];
 
         public void Add(T item)
         {
@@ -365,13 +372,7 @@ public sealed class LiveWatch : IDisposable
             }
         }
 
-        public IEnumerable<T> Items()
-        {
-            for (int i = 0; i < _items.Count; i++)
-            {
-                yield return _items[(_first + i) % _items.Count];
-            }
-        }
+        public T[] ToArray() => [.. _items[_first..], .. _items[.._first]];
     }
 }
 

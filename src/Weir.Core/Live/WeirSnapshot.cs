@@ -51,6 +51,14 @@ public sealed record WeirSnapshot
 /// <remarks>A value that its kind does not have, or that nobody knows, is <see langword="null"/>.</remarks>
 public sealed record LiveEntry
 {
+    // What follows from several looks or entries. It is set before the snapshot leaves the library, so that no entry is copied for it.
+    private double? _rate;
+    private double? _rate1s;
+    private double? _rate1m;
+    private DateTimeOffset? _estimatedEnd;
+    private IReadOnlyList<LiveStage>? _stages;
+    private LiveBottleneck? _bottleneck;
+
     /// <summary>What it is found by again, such as <c>run-17</c>. No other thing has it as long as the process lives.</summary>
     public required string Id { get; init; }
 
@@ -109,16 +117,32 @@ public sealed record LiveEntry
     public long? Batches { get; init; }
 
     /// <summary>Items that have ended, per second since the start.</summary>
-    public double? Rate { get; init; }
+    public double? Rate
+    {
+        get => _rate;
+        init => _rate = value;
+    }
 
     /// <summary>Items that ended in the last second, per second. Only of a <see cref="LiveWatch"/>.</summary>
-    public double? Rate1s { get; init; }
+    public double? Rate1s
+    {
+        get => _rate1s;
+        init => _rate1s = value;
+    }
 
     /// <summary>Items that ended in the last minute, or since the watch began if that is less, per second. Only of a <see cref="LiveWatch"/>.</summary>
-    public double? Rate1m { get; init; }
+    public double? Rate1m
+    {
+        get => _rate1m;
+        init => _rate1m = value;
+    }
 
     /// <summary>When all items will have ended, at the rate of the last minute or, without a watch, at the average.</summary>
-    public DateTimeOffset? EstimatedEnd { get; init; }
+    public DateTimeOffset? EstimatedEnd
+    {
+        get => _estimatedEnd;
+        init => _estimatedEnd = value;
+    }
 
     /// <summary>The last failure.</summary>
     public LiveError? LastError { get; init; }
@@ -133,10 +157,18 @@ public sealed record LiveEntry
     public IReadOnlyList<string>? Feeds { get; init; }
 
     /// <summary>How the time of its stages divides. Only of a <see cref="LiveWatch"/>, for runs and networks.</summary>
-    public IReadOnlyList<LiveStage>? Stages { get; init; }
+    public IReadOnlyList<LiveStage>? Stages
+    {
+        get => _stages;
+        init => _stages = value;
+    }
 
     /// <summary>The stage that limits all others. Only of a <see cref="LiveWatch"/>; <see langword="null"/> if none does.</summary>
-    public LiveBottleneck? Bottleneck { get; init; }
+    public LiveBottleneck? Bottleneck
+    {
+        get => _bottleneck;
+        init => _bottleneck = value;
+    }
 
     /// <summary>What can be done with it, through <see cref="WeirDiagnostics.Find{T}"/>.</summary>
     public IReadOnlyList<LiveAction> Actions { get; init; } = [];
@@ -152,6 +184,11 @@ public sealed record LiveEntry
 
     [JsonIgnore]
     internal long Ended => (Done ?? 0) + (Failed ?? 0) + (Cancelled ?? 0);
+
+    internal void SetRates(double? rate, double? rate1s, double? rate1m, DateTimeOffset? estimatedEnd) =>
+        (_rate, _rate1s, _rate1m, _estimatedEnd) = (rate, rate1s, rate1m, estimatedEnd);
+
+    internal void SetStages(IReadOnlyList<LiveStage> stages, LiveBottleneck? bottleneck) => (_stages, _bottleneck) = (stages, bottleneck);
 }
 
 /// <summary>What kind of thing is live.</summary>
