@@ -63,6 +63,22 @@ public class ActionTests
     }
 
     [Fact(Timeout = 60_000)]
+    public async Task ARetryBudget_IsShownWithWhatIsLeft()
+    {
+        ManualTimeProvider time = new();
+        RetryBudget budget = new(0.5, minRetriesPerSecond: 0, time) { Name = "to be spent" };
+        budget.Deposit();
+        Assert.False(budget.TryWithdraw());
+        budget.Deposit();
+        await using Site site = await Site.StartAsync();
+        Assert.Contains("<td>1 retry saved, 1 refused</td>", (await site.GetAsync("?view=policies&q=to%20be%20spent")).Text, StringComparison.Ordinal);
+        (_, string entry) = await site.GetAsync($"?view=entry&id={Things.IdOf("to be spent", LiveKind.RetryBudget)}");
+        Assert.Contains("<bdi>1 retry saved, 1 refused</bdi>", entry, StringComparison.Ordinal);
+        Assert.Contains("<bdi>50 % of the calls, and 0 retries a second in any case</bdi>", entry, StringComparison.Ordinal);
+        GC.KeepAlive(budget);
+    }
+
+    [Fact(Timeout = 60_000)]
     public async Task WithoutScript_AFormDrawsThePageWithWhatBecameOfIt()
     {
         SharedConcurrencyLimit shared = new(3) { Name = "without script" };

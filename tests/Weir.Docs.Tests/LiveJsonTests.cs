@@ -67,6 +67,7 @@ public sealed partial class LiveJsonTests
             EstimatedEnd = DateTimeOffset.UnixEpoch,
             LastError = new() { Type = "x", Message = "x" },
             Circuits = new(1, 1, 1),
+            Budget = new(1, 1, 1, 1, 1),
             Queue = new() { Backlog = 1, Scheduled = 1, InFlight = 1, DeadLetters = 1, OldestSeconds = 1 },
             Feeds = ["block-1"],
             Stages = [new() { Name = "x", Id = "block-1", Busy = 1, Idle = 0, Blocked = 0, Workers = 1 }],

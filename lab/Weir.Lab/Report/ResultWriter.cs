@@ -8,7 +8,7 @@ namespace Weir.Lab.Report;
 /// </summary>
 public static class ResultWriter
 {
-    /// <summary>For people: the settings, the tables and the findings.</summary>
+    /// <summary>For people: the answer in one sentence, the settings, the tables and the findings.</summary>
     /// <param name="result">The result.</param>
     /// <param name="style">How wide, and whether coloured; <see langword="null"/> for <see cref="TextStyle.Plain"/>.</param>
     /// <returns>The text, with a line end after each line.</returns>

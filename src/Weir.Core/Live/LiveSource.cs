@@ -154,6 +154,7 @@ internal static class LiveIds
         LiveKind.Limit => "limit",
         LiveKind.RateLimit => "rate-limit",
         LiveKind.Breaker => "breaker",
+        LiveKind.RetryBudget => "retry-budget",
         LiveKind.Network => "network",
         LiveKind.Block => "block",
         LiveKind.Host => "host",

@@ -47,7 +47,7 @@ public sealed record WeirSnapshot
     }
 }
 
-/// <summary>One thing that is live: a run, a runtime, a limit, a circuit breaker, a block, a network of blocks, a host or a queue.</summary>
+/// <summary>One thing that is live: a run, a runtime, a limit, a circuit breaker, a retry budget, a block, a network of blocks, a host or a queue.</summary>
 /// <remarks>A value that its kind does not have, or that nobody knows, is <see langword="null"/>.</remarks>
 public sealed record LiveEntry
 {
@@ -150,6 +150,9 @@ public sealed record LiveEntry
     /// <summary>The circuit breakers in it by state: of breakers by key, and of a run that has some of its own.</summary>
     public LiveCircuits? Circuits { get; init; }
 
+    /// <summary>What a retry budget has left, or those of all keys together.</summary>
+    public LiveBudget? Budget { get; init; }
+
     /// <summary>What waits in a queue, in all processes.</summary>
     public LiveQueue? Queue { get; init; }
 
@@ -209,6 +212,9 @@ public enum LiveKind
 
     /// <summary>A shared circuit breaker, or circuit breakers by key.</summary>
     Breaker,
+
+    /// <summary>A retry budget, or retry budgets by key.</summary>
+    RetryBudget,
 
     /// <summary>Blocks that are linked with each other.</summary>
     Network,
@@ -299,6 +305,14 @@ public sealed record LiveWaits(long Retry, long CircuitBreaker, long Concurrency
 /// <param name="HalfOpen">Those that let single calls through.</param>
 /// <param name="Open">Those that let none through.</param>
 public sealed record LiveCircuits(int Closed, int HalfOpen, int Open);
+
+/// <summary>What a retry budget has left. Of budgets by key, those of the keys that are known now together.</summary>
+/// <param name="Balance">How many retries the calls have paid for that have not been made; without those that are allowed each second in any case.</param>
+/// <param name="Refused">How many retries were not made, because there was too little for them.</param>
+/// <param name="Ratio">How many retries may be made for each call.</param>
+/// <param name="MinPerSecond">How many retries may be made in a second in any case; of budgets by key, for each.</param>
+/// <param name="Keys">How many keys are known; <see langword="null"/> of a single budget.</param>
+public sealed record LiveBudget(double Balance, long Refused, double Ratio, int MinPerSecond, int? Keys = null);
 
 /// <summary>A failure, as text.</summary>
 public sealed record LiveError

@@ -171,7 +171,7 @@ internal static class PageWriter
 
     private static void AddPolicies(Markup page, PageData data, int most)
     {
-        List<LiveEntry> all = [.. data.Now.Entries.Where(static entry => entry.Kind is LiveKind.Limit or LiveKind.RateLimit or LiveKind.Breaker)];
+        List<LiveEntry> all = [.. data.Now.Entries.Where(static entry => entry.Kind is LiveKind.Limit or LiveKind.RateLimit or LiveKind.Breaker or LiveKind.RetryBudget)];
         List<LiveEntry> found = [.. all.Where(entry => Matches(entry, data.Request))];
         page.BeginSection("policies");
         page.Add($"<h2>Limits and circuit breakers</h2>");
@@ -191,7 +191,7 @@ internal static class PageWriter
         {
             IReadOnlyList<LivePoint> past = data.History(policy.Id);
             page.Add($"<tr id=\"row-{policy.Id}\"><td>{Parts.State(page, policy.State)}</td><td class=\"name\">{Parts.Link(page, policy)}</td><td>{policy.Type}{Circuits(page, policy)}</td>{Numbers(page, policy.InFlight, policy.Waiting, policy.Limit)}");
-            page.Add($"<td>{(policy.Kind == LiveKind.Breaker ? Drawings.States(page, past) : Drawings.Sparkline(page, past, ofUse: true))}</td><td class=\"text\">{Error(page, policy)}</td><td>{CircuitButtons(page, data, policy)}</td></tr>");
+            page.Add($"<td>{(policy.Budget is { } budget ? page.Add($"{Words.Budget(budget)}") : policy.Kind == LiveKind.Breaker ? Drawings.States(page, past) : Drawings.Sparkline(page, past, ofUse: true))}</td><td class=\"text\">{Error(page, policy)}</td><td>{CircuitButtons(page, data, policy)}</td></tr>");
         }
 
         page.Add($"</table></div></section>");
@@ -258,7 +258,7 @@ internal static class PageWriter
             page.Add($"<p class=\"answer\">{page.Foreign(bottleneck.Sentence)}</p>");
         }
 
-        page.Add($"<p>{(entry.Kind == LiveKind.Breaker ? Drawings.States(page, data.History(entry.Id), 640) : Drawings.Sparkline(page, data.History(entry.Id), 640, 120, entry.Kind == LiveKind.Limit))}</p>");
+        page.Add($"<p>{(entry.Kind == LiveKind.RetryBudget ? default : entry.Kind == LiveKind.Breaker ? Drawings.States(page, data.History(entry.Id), 640) : Drawings.Sparkline(page, data.History(entry.Id), 640, 120, entry.Kind == LiveKind.Limit))}</p>");
         page.Add($"<div>{Buttons(page, data, entry)} {LettersLink(page, entry)}</div>");
         Parts.AddTable(page, "Values", "All that is known of it", ["What", "Value"], [], []);
         foreach ((string what, string? value) in Values(entry, data.Now))
@@ -306,6 +306,9 @@ internal static class PageWriter
         yield return ("Rate of the last minute", PerSecond(entry.Rate1m));
         yield return ("End", entry.EstimatedEnd is { } end ? $"about {Words.Time(end)} UTC, in {Words.Span(end - now.Time)}" : null);
         yield return ("Circuits", entry.Circuits is { } circuits ? $"{circuits.Closed} closed, {circuits.HalfOpen} half open, {circuits.Open} open" : null);
+        yield return ("Retry budget", entry.Budget is { } budget ? Words.Budget(budget) : null);
+        yield return ("Retries allowed", entry.Budget is { } allowed
+            ? $"{Words.Share(allowed.Ratio)} of the calls, and {Words.Count(allowed.MinPerSecond, "retry")} a second in any case{(allowed.Keys is null ? "" : ", for each key")}" : null);
         yield return ("Last error", entry.LastError is { } error ? $"{error.Type}: {error.Message}" : null);
 
         static string? Whole(long? number) => number?.ToString("#,0", CultureInfo.InvariantCulture);

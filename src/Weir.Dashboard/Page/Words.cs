@@ -53,6 +53,9 @@ internal static class Words
 
     public static string Rate(LiveEntry entry) => (entry.Rate1s ?? entry.Rate) is { } rate ? $"{Number(rate)}/s" : "";
 
+    public static string Budget(LiveBudget budget) =>
+        $"{Count((long)budget.Balance, "retry")} saved, {Number(budget.Refused)} refused{(budget.Keys is { } keys ? $", of {Count(keys, "key")}" : "")}";
+
     public static string Stage(LiveStage stage) =>
         $"{stage.Name}: busy {Share(stage.Busy)}, blocked {Share(stage.Blocked)}, idle {Share(stage.Idle)} of {Count(stage.Workers, "worker")}";
 

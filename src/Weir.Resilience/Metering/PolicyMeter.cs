@@ -297,6 +297,16 @@ internal sealed class PolicyCounts
         Waiting = waiting,
     };
 
+    /// <summary>What a snapshot has of retry budgets.</summary>
+    public static LiveEntry Budget(IMeteredPolicy budgets, string type, LiveBudget budget) => new()
+    {
+        Id = LiveIds.Of(LiveKind.RetryBudget, budgets),
+        Kind = LiveKind.RetryBudget,
+        Type = type,
+        State = LiveState.Running,
+        Budget = budget,
+    };
+
     /// <summary>Counts nothing of each kind that another one has, so that what has gone is 0 rather than absent.</summary>
     public void AddKindsOf(PolicyCounts other)
     {

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
+using Weir.Observability;
 
 namespace Weir.Resilience;
 
@@ -26,7 +27,7 @@ namespace Weir.Resilience;
 /// </para>
 /// </remarks>
 [DebuggerDisplay("{Balance} retries, {Refused} refused")]
-public sealed class RetryBudget : IRetryBudgetSetting
+public sealed class RetryBudget : IRetryBudgetSetting, IMeteredPolicy
 {
     // Two accounts, each one word that any thread changes with a compare-and-swap.
     //
@@ -57,6 +58,15 @@ public sealed class RetryBudget : IRetryBudgetSetting
     /// <param name="timeProvider">The clock, which is read only before a retry; <see langword="null"/> for the system's.</param>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="ratio"/> or <paramref name="minRetriesPerSecond"/> is out of range.</exception>
     public RetryBudget(double ratio = 0.1, int minRetriesPerSecond = 10, TimeProvider? timeProvider = null)
+        : this(ratio, minRetriesPerSecond, timeProvider, isCounted: true)
+    {
+    }
+
+    /// <param name="ratio">How many retries may be made for each call.</param>
+    /// <param name="minRetriesPerSecond">How many retries may be made in a second in any case.</param>
+    /// <param name="timeProvider">The clock.</param>
+    /// <param name="isCounted">Whether it is shown by itself; if not, with the budgets of the other keys.</param>
+    internal RetryBudget(double ratio, int minRetriesPerSecond, TimeProvider? timeProvider, bool isCounted)
     {
         if (!(ratio is >= 0 and <= 1))
         {
@@ -74,7 +84,10 @@ public sealed class RetryBudget : IRetryBudgetSetting
             _burst = _interval * minRetriesPerSecond;
         }
 
-        PolicyListeners.Look();
+        if (isCounted)
+        {
+            PolicyRegistry.Add(this);
+        }
     }
 
     /// <summary>How many retries may be made for each call.</summary>
@@ -143,6 +156,13 @@ public sealed class RetryBudget : IRetryBudgetSetting
         return false;
     }
 
+    // Nothing is counted as long as a listener asks: only what is refused, when it is.
+    void IMeteredPolicy.AddTo(PolicyCounts counts)
+    {
+    }
+
+    LiveEntry IMeteredPolicy.Show() => PolicyCounts.Budget(this, nameof(RetryBudget), new LiveBudget(Balance, Refused, Ratio, MinRetriesPerSecond));
+
     private bool TryTakePaid()
     {
         long balance = Volatile.Read(ref _balance);
@@ -201,7 +221,7 @@ public interface IRetryBudgetSetting;
 /// calls have paid.
 /// </para>
 /// </remarks>
-public abstract class RetryBudgets : IRetryBudgetSetting
+public abstract class RetryBudgets : IRetryBudgetSetting, IMeteredPolicy
 {
     private protected RetryBudgets()
     {
@@ -215,6 +235,15 @@ public abstract class RetryBudgets : IRetryBudgetSetting
 
     /// <summary>The type of the items that have the keys, for messages.</summary>
     internal abstract Type ItemType { get; }
+
+    void IMeteredPolicy.AddTo(PolicyCounts counts)
+    {
+    }
+
+    LiveEntry IMeteredPolicy.Show() => PolicyCounts.Budget(this, nameof(RetryBudgets), Sum());
+
+    /// <summary>What those of all keys have together.</summary>
+    internal abstract LiveBudget Sum();
 
     /// <summary>Creates the budgets.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>
@@ -240,8 +269,11 @@ public abstract class RetryBudgets : IRetryBudgetSetting
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(key);
-        _ = new RetryBudget(ratio, minRetriesPerSecond, timeProvider);
-        return new RetryBudgetsByKey<TItem, TKey>(key, () => new RetryBudget(ratio, minRetriesPerSecond, timeProvider) { Name = name }, comparer) { Name = name };
+        RetryBudget first = new(ratio, minRetriesPerSecond, timeProvider, isCounted: false);
+        RetryBudgetsByKey<TItem, TKey> budgets = new(
+            key, () => new RetryBudget(ratio, minRetriesPerSecond, timeProvider, isCounted: false) { Name = name }, comparer, first) { Name = name };
+        PolicyRegistry.Add(budgets);
+        return budgets;
     }
 }
 
@@ -267,7 +299,7 @@ public abstract class RetryBudgets<TKey> : RetryBudgets
 }
 
 /// <summary>The instances of <see cref="RetryBudgets"/>, with the types of item and key.</summary>
-internal sealed class RetryBudgetsByKey<TItem, TKey>(Func<TItem, TKey> key, Func<RetryBudget> make, IEqualityComparer<TKey>? comparer)
+internal sealed class RetryBudgetsByKey<TItem, TKey>(Func<TItem, TKey> key, Func<RetryBudget> make, IEqualityComparer<TKey>? comparer, RetryBudget unused)
     : RetryBudgets<TKey>, IKeyed<TItem, RetryBudget>
     where TKey : notnull
 {
@@ -280,6 +312,13 @@ internal sealed class RetryBudgetsByKey<TItem, TKey>(Func<TItem, TKey> key, Func
     public override IReadOnlyList<KeyValuePair<TKey, RetryBudget>> GetAll() => _table.Entries();
 
     internal override Type ItemType => typeof(TItem);
+
+    internal override LiveBudget Sum()
+    {
+        List<RetryBudget> budgets = _table.Policies();
+        return new LiveBudget(
+            budgets.Sum(static budget => budget.Balance), budgets.Sum(static budget => budget.Refused), unused.Ratio, unused.MinRetriesPerSecond, budgets.Count);
+    }
 
     public KeyUse<RetryBudget> Use(TItem item) => _table.Use(key(item));
 }

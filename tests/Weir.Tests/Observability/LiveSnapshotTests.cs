@@ -154,6 +154,36 @@ public class LiveSnapshotTests
     }
 
     [Fact]
+    public void RetryBudgets_AreSeenWithWhatIsLeftAndWhatWasRefused()
+    {
+        ManualTimeProvider time = new();
+        RetryBudget budget = new(0.5, minRetriesPerSecond: 1, time) { Name = "snapshot.budget" };
+        RetryBudgets<string> byKey = RetryBudgets.ByKey<string, string>(static x => x, 0.25, minRetriesPerSecond: 0, name: "snapshot.budgets", timeProvider: time);
+        for (int call = 0; call < 3; call++)
+        {
+            budget.Deposit();
+            byKey.Get("a").Deposit();
+            byKey.Get("b").Deposit();
+        }
+
+        LiveEntry seen = Named("snapshot.budget");
+        Assert.Equal((LiveKind.RetryBudget, "RetryBudget", LiveState.Running), (seen.Kind, seen.Type, seen.State));
+        Assert.StartsWith("retry-budget-", seen.Id, StringComparison.Ordinal);
+        Assert.Equal(new LiveBudget(1.5, 0, 0.5, 1), seen.Budget);
+        Assert.Same(budget, WeirDiagnostics.Find<RetryBudget>(seen.Id));
+        Assert.Equal([true, false], new[] { budget.TryWithdraw(), budget.TryWithdraw() });
+        Assert.Equal(new LiveBudget(0.5, 1, 0.5, 1), Named("snapshot.budget").Budget);
+
+        // Those of all keys are one entry.
+        Assert.False(byKey.Get("a").TryWithdraw());
+        seen = Named("snapshot.budgets");
+        Assert.Equal(("RetryBudgets", new LiveBudget(1.5, 1, 0.25, 0, 2)), (seen.Type, seen.Budget));
+        Assert.Same(byKey, WeirDiagnostics.Find<RetryBudgets>(seen.Id));
+        Assert.Contains("\"budget\":{\"balance\":1.5,\"refused\":1,\"ratio\":0.25,\"minPerSecond\":0,\"keys\":2}", System.Text.Encoding.UTF8.GetString(WeirDiagnostics.Snapshot().ToJson()), StringComparison.Ordinal);
+        GC.KeepAlive((budget, byKey));
+    }
+
+    [Fact]
     public void Json_ReadBack_IsTheSame()
     {
         using CancellationTokenSource stop = new();

@@ -20,11 +20,17 @@ internal static class TopCommand
         Argument<string?> target = new("PID|URL") { Description = "A process of this machine, or the address of a page", Arity = ArgumentArity.ZeroOrOne };
         TextOption interval = TextOption.Of("--interval", null, "TIME", "How often it looks, from 200ms to 60s. Default 1s");
         TextOption sort = TextOption.Of("--sort", null, "COLUMN", "What comes first: rate, failures or name. Default rate");
+        Option<string[]> header = new("--header")
+        {
+            HelpName = "NAME: VALUE",
+            Description = "A header for a page that lets in only some, such as \"Authorization: Bearer ...\". Can be given again. It is sent to that address alone, and "
+                + "never printed",
+        };
         Option<bool> once = new("--once") { Description = "Print one list and end, as it does where the output is no terminal" };
         Option<bool> json = new("--json") { Description = "Print one snapshot as JSON and end" };
         Command command = new(Name, Description)
         {
-            target, interval, sort, once, json,
+            target, interval, sort, header, once, json,
         };
         command.SetAction(async (parsed, stop) =>
         {
@@ -33,6 +39,7 @@ internal static class TopCommand
                 : Enum.TryParse(by.Text, ignoreCase: true, out TopOrder known) && !char.IsDigit(by.Text[0]) ? known
                 : throw by.Bad("rate, failures or name");
             string? given = parsed.GetValue(target);
+            IReadOnlyList<(string, string)> headers = [.. (parsed.GetValue(header) ?? []).Select(TopSources.Header)];
             if (given is null)
             {
                 IReadOnlyList<(int Id, string Name)> processes = host.Top.Processes?.Invoke() ?? TopSources.Processes();
@@ -47,7 +54,7 @@ internal static class TopCommand
                 given = processes[0].Id.ToString(CultureInfo.InvariantCulture);
             }
 
-            ITopSource source = TopSources.Of(given, period);
+            ITopSource source = TopSources.Of(given, period, headers);
             bool isJson = parsed.GetValue(json);
             if (isJson || parsed.GetValue(once) || host is not { OutIsTerminal: true, Top.ReadKey: not null })
             {

@@ -25,10 +25,23 @@ internal static class TopSources
 {
     private const string Loaded = "Weir.Core.dll";
 
-    public static ITopSource Of(string given, TimeSpan interval) =>
-        int.TryParse(given, NumberStyles.None, CultureInfo.InvariantCulture, out int process) ? new PipeSource(process, interval)
-        : Uri.TryCreate(given, UriKind.Absolute, out Uri? address) && address.Scheme is "http" or "https" ? new PageSource(address!, interval)
+    public static ITopSource Of(string given, TimeSpan interval, IReadOnlyList<(string Name, string Value)> headers) =>
+        int.TryParse(given, NumberStyles.None, CultureInfo.InvariantCulture, out int process)
+            ? headers.Count == 0 ? new PipeSource(process, interval) : throw new BadInputException("--header is for the address of a page, and not for a process.")
+        : Uri.TryCreate(given, UriKind.Absolute, out Uri? address) && address.Scheme is "http" or "https" ? new PageSource(address!, interval, headers)
         : throw new BadInputException("top needs the number of a process, or an address that begins with http:// or https://.");
+
+    /// <summary>Reads a header. What is wrong with it is said without its text, which may be a secret.</summary>
+    public static (string Name, string Value) Header(string given)
+    {
+        int colon = given.IndexOf(':', StringComparison.Ordinal);
+        (string name, string value) = colon < 0 ? ("", "") : (given[..colon], given[(colon + 1)..].Trim());
+        using HttpRequestMessage request = new();
+        return value.Length > 0 && value.All(static c => c is >= ' ' and <= '~') && request.Headers.TryAddWithoutValidation(name, value)
+            ? (name, value)
+            : throw new BadInputException(
+                "--header must be the name of a request header, a colon and a value of one line in ASCII, such as --header \"Authorization: Bearer ...\".");
+    }
 
     /// <summary>The processes of this machine that have Weir loaded, without this one.</summary>
     public static IReadOnlyList<(int Id, string Name)> Processes()
@@ -69,7 +82,7 @@ internal static class TopSources
     }
 
     /// <summary>A page of Weir.Dashboard, which answers with its snapshot when it is asked for JSON.</summary>
-    private sealed class PageSource(Uri address, TimeSpan interval) : ITopSource
+    private sealed class PageSource(Uri address, TimeSpan interval, IReadOnlyList<(string Name, string Value)> headers) : ITopSource
     {
         private const int MostBytes = 256 << 20;
 
@@ -111,9 +124,16 @@ internal static class TopSources
             {
                 using HttpRequestMessage request = new(HttpMethod.Get, address);
                 request.Headers.Accept.Add(new MediaTypeWithQualityHeaderValue("application/json"));
+                foreach ((string name, string value) in headers)
+                {
+                    request.Headers.TryAddWithoutValidation(name, value);
+                }
+
                 using HttpResponseMessage answer = await _client.SendAsync(request, stop);
                 return answer.IsSuccessStatusCode
                     ? (WeirSnapshot.FromJson(await answer.Content.ReadAsByteArrayAsync(stop)), null)
+                    : (int)answer.StatusCode is (>= 300 and < 400) or 401 or 403
+                    ? (null, $"{where} answers {(int)answer.StatusCode} and does not let you in: say who you are with --header \"Name: value\", as it wants it.")
                     : (null, $"{where} answers {(int)answer.StatusCode}, and no snapshot of Weir: give the address that MapWeir has.");
             }
             catch (JsonException)

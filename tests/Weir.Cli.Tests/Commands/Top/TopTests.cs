@@ -7,7 +7,9 @@ using Weir.Cli.Commands.Top;
 using Weir.Cli.Hosting;
 using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Tests.Support;
+using DashboardSite = Weir.Dashboard.Tests.Site;
 using Weir.Observability;
+using Weir.Resilience;
 using Weir.Site.Pictures;
 using Weir.TestKit;
 
@@ -108,6 +110,19 @@ public sealed class TopTests
     }
 
     [Fact]
+    public void Screen_InsideARetryBudget_HasWhatIsLeft()
+    {
+        TopView view = new(TopOrder.Rate)
+        {
+            Snapshot = Sample with { Entries = [new() { Id = "retry-budget-1", Kind = LiveKind.RetryBudget, Type = "RetryBudgets", Name = "prices", State = LiveState.Running, Budget = new(12.5, 7, 0.1, 10, 3) }] },
+        };
+        Assert.StartsWith("prices  retry budget  running", view.Screen(120, 24).ElementAt(2).Text, StringComparison.Ordinal);
+        view.Press(Key(ConsoleKey.Enter));
+        string inside = string.Join(' ', string.Join(' ', view.Screen(80, 24).Select(static line => line.Text)).Split(' ', StringSplitOptions.RemoveEmptyEntries));
+        Assert.Contains("retries saved 12.5 retries refused 7 retries allowed 10 % of the calls, and 10 a second in any case keys 3", inside, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void Screen_ManyEntriesOnALowTerminal_ScrollsWithTheChosenOne()
     {
         TopView view = new(TopOrder.Name)
@@ -160,6 +175,48 @@ public sealed class TopTests
         LoadResult result = await RunAsync([page.Address + path]);
         Assert.Equal(1, result.ExitCode);
         Assert.Contains(expected, Assert.Single(result.Error.TrimEnd().Split('\n')), StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Top_PageBehindAPolicy_LetsInWhoHasTheHeader()
+    {
+        SharedConcurrencyLimit shared = new(3) { Name = "behind a policy" };
+        await using DashboardSite site = await DashboardSite.StartAsync(static options => options.Policy = "viewers");
+        string address = $"{site.Address}weir";
+        LoadResult none = await RunAsync([address, "--once"]);
+        Assert.Equal((1, ""), (none.ExitCode, none.Out));
+        Assert.Equal($"weir: {address} answers 401 and does not let you in: say who you are with --header \"Name: value\", as it wants it.", none.Error.TrimEnd());
+        LoadResult other = await RunAsync([address, "--once", "--header", "X-Other: secret"]);
+        Assert.Equal((1, none.Error), (other.ExitCode, other.Error));
+        LoadResult known = await RunAsync([address, "--once", "--header", "Accept-Language: en", "--header", "X-User: ada"]);
+        Assert.Equal((0, ""), (known.ExitCode, known.Error));
+        Assert.Contains("behind a policy", known.Out, StringComparison.Ordinal);
+        Assert.DoesNotContain("ada", known.Out, StringComparison.Ordinal);
+        GC.KeepAlive(shared);
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData("Secret")]
+    [InlineData(": Secret")]
+    [InlineData("X-User:")]
+    [InlineData("X User: Secret")]
+    [InlineData("X-User: Secret\r\nX-Other: more")]
+    [InlineData("X-User: Sécret")]
+    [InlineData("Content-Length: 7Secret")]
+    public async Task Top_HeaderThatIsNone_IsOneSentenceWithoutItsText(string header)
+    {
+        using Page page = new();
+        LoadResult result = await RunAsync([page.Address, "--header", header]);
+        Assert.Equal((1, ""), (result.ExitCode, result.Out));
+        Assert.Equal(
+            "weir: --header must be the name of a request header, a colon and a value of one line in ASCII, such as --header \"Authorization: Bearer ...\".", result.Error.TrimEnd());
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Top_HeaderForAProcess_IsRefused()
+    {
+        LoadResult result = await RunAsync([Environment.ProcessId.ToString(CultureInfo.InvariantCulture), "--header", "X-User: Secret"]);
+        Assert.Equal((1, "weir: --header is for the address of a page, and not for a process."), (result.ExitCode, result.Error.TrimEnd()));
     }
 
     [Theory(Timeout = 60_000)]
