@@ -80,7 +80,7 @@ internal static class ExceptionText
     }
 
     /// <summary>A number as the texts show it.</summary>
-    public static string Number(int number) => number.ToString("N0", CultureInfo.InvariantCulture);
+    public static string Number(long number) => number.ToString("N0", CultureInfo.InvariantCulture);
 
     private static string MessageOf(Exception error, int depth)
     {

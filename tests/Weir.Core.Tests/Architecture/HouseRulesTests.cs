@@ -68,7 +68,7 @@ public partial class HouseRulesTests
         ["Weir.Analyzers"] = ["Calls", "Rules", "Fixes"],
         ["Weir.Dataflow"] = ["Sync", "Metering", "Debugging", "Links", "Waiters", "Cores", "Blocks"],
         ["Weir.Http"] = ["Responses", "Download", "Policies"],
-        ["Weir.Delivery"] = ["Contracts", "Memory", "Hosts", "Gauges"],
+        ["Weir.Delivery"] = ["Contracts", "Memory", "Hosts", "Gauges", "Jobs"],
         ["Weir.RabbitMQ"] = ["Messages", "Connections", "Setup", "Publishing", "Queues"],
         ["Weir.PostgreSql"] = ["Setup", "Waiting", "Checkpoints", "Inbox", "Changes", "Queues"],
         ["Weir.Hosting"] = ["Processors", "Options", "Workers", "Health", "Registration"],

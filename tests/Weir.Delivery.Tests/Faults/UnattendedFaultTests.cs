@@ -51,6 +51,20 @@ public sealed class UnattendedFaultTests : IDisposable
         }
     }
 
+    /// <summary>A job that is stopped while its items hang: the stop, or the end of its grace period, fails.</summary>
+    [Theory(Timeout = 300_000)]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task Job_FailsAtAnyPlaceOfItsStop_Ends(int failures)
+    {
+        bool failed = true;
+        for (int at = 1; failed && at <= 60; at++)
+        {
+            _places.FailAt(at, failures);
+            failed = await RunJobAsync(() => $"after a fault at place {at}, {_places.Failed}");
+        }
+    }
+
     [Fact(Timeout = 300_000)]
     public async Task Places_OfTheSources_AreThoseThatAreTested()
     {
@@ -60,7 +74,32 @@ public sealed class UnattendedFaultTests : IDisposable
             {
                 await RunAsync("concurrent", ending, static () => "without a fault");
             }
+
+            await RunJobAsync(static () => "without a fault");
         }));
+    }
+
+    /// <returns>Whether a place failed.</returns>
+    private async Task<bool> RunJobAsync(Func<string> about)
+    {
+        using CancellationTokenSource stop = new();
+        using Gate begun = new();
+        await using ConcurrentRuntime runtime = new(2, new RuntimeOptions { GracePeriod = Short });
+        Task<JobResult> job = runtime.ProcessJobAsync(
+            Enumerable.Range(0, Count),
+            async (_, token) =>
+            {
+                begun.Open();
+                await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
+            },
+            new JobOptions { GracePeriod = Short },
+            stop.Token);
+        await Guard.UntilAsync(() => begun.IsOpen || job.IsCompleted, $"The first item {about()}");
+        stop.Cancel();
+        await _places.EndsAsync(job, $"The job {about()}");
+        bool failed = _places.HasFailed;
+        _places.Pass();
+        return failed;
     }
 
     private static IExecutionRuntime Runtime(string name)
