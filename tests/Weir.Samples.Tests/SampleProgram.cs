@@ -8,6 +8,7 @@ namespace Weir.Samples.Tests;
 internal sealed partial class SampleProgram : IAsyncDisposable
 {
     public const int Interrupt = 2;
+    public const int Kill = 9;
     public const int Terminate = 15;
 
     private static readonly string Built = Path.Combine(Repository.Root, "artifacts", "bin");
@@ -96,7 +97,7 @@ internal sealed partial class SampleProgram : IAsyncDisposable
         await _process.StandardInput.FlushAsync().WithinAsync($"the input of {_name}");
     }
 
-    public void Signal(int signal) => Assert.Equal(0, Kill(_process.Id, signal));
+    public void Signal(int signal) => Assert.Equal(0, Send(_process.Id, signal));
 
     /// <summary>Waits for its end.</summary>
     /// <returns>What it wrote, and its exit code.</returns>
@@ -131,5 +132,5 @@ internal sealed partial class SampleProgram : IAsyncDisposable
     }
 
     [LibraryImport("libc", EntryPoint = "kill")]
-    private static partial int Kill(int process, int signal);
+    private static partial int Send(int process, int signal);
 }
