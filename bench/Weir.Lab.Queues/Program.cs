@@ -1,15 +1,18 @@
 using System.Globalization;
 using Weir.Lab.Queues.Arms;
+using Weir.Lab.Queues.Jobs;
 using Weir.Lab.Queues.Kills;
 using Weir.Lab.Queues.Measuring;
 
-if (args is not [var verb, var name, var server, var queue, var last] || !QueueArms.Names.Contains(name))
+if (args is not [var verb, var name, var server, var queue, var last, ..] || !QueueArms.Names.Contains(name))
 {
-    Console.Error.WriteLine("Give what to do, an arm, its server, the name of its queue, and how many items or, to a worker, its file.");
+    Console.Error.WriteLine(
+        "Give what to do, an arm, its server, the name of its queue, how many items or, to a worker, its file, and for jobs how many items one has.");
     return 1;
 }
 
-QueueAddress address = new(server, queue);
+JobShape? shape = args.Length > 5 ? JobShape.Find(args[5]) : null;
+QueueAddress address = shape is null ? new(server, queue) : new(server, queue, JobShape.AtOnce);
 int Items() => int.Parse(last, CultureInfo.InvariantCulture);
 IReadOnlyList<QueueReading> readings = [];
 switch (verb)
@@ -23,6 +26,15 @@ switch (verb)
     case QueueReading.Kills:
         readings = [await KilledWorkers.MeasureAsync(name, address, Items(), Console.Error)];
         break;
+    case JobReading.Nothing or JobReading.Wait when shape is not null:
+        Console.WriteLine(await JobSpeed.MeasureAsync(name, shape, address, Items(), verb));
+        break;
+    case JobReading.Kill when shape is not null:
+        Console.WriteLine(await KilledJobs.MeasureAsync(name, shape, address, Items(), Console.Error));
+        break;
+    case KilledJobs.Worker when shape is not null:
+        await KilledJobs.WorkAsync(name, shape, address, last);
+        break;
     case "worker":
         await KilledWorkers.WorkAsync(name, address, last);
         break;
@@ -34,7 +46,7 @@ switch (verb)
 
         break;
     default:
-        Console.Error.WriteLine($"'{verb}' is none of handle, handle 1 ms, latency, kills, worker and delete.");
+        Console.Error.WriteLine($"'{verb}' is none of handle, handle 1 ms, latency, kills, worker and delete, or a job's work without how many items it has.");
         return 1;
 }
 

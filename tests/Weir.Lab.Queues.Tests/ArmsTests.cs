@@ -39,21 +39,26 @@ public class ArmsTests
                 await arm.StartAsync(item =>
                 {
                     most = Math.Max(most, Interlocked.Increment(ref inside));
-                    ledger.Handle(item);
+                    ledger.HandleAsync(item);
                     Interlocked.Decrement(ref inside);
+                    return Task.CompletedTask;
                 });
                 await ledger.All;
             }
 
             Assert.Equal(0, ledger.Doubled);
-            Assert.InRange(most, 1, IQueueArm.Consumers);
+            Assert.InRange(most, 1, address.Consumers);
 
             // Nothing is left that comes to the next worker: the one item that it gets is new.
             TaskCompletionSource<int> came = new(TaskCreationOptions.RunContinuationsAsynchronously);
             await using (IQueueArm arm = QueueArms.Create(name, address))
             {
                 await arm.OpenAsync();
-                await arm.StartAsync(item => came.TrySetResult(item.Number));
+                await arm.StartAsync(item =>
+                {
+                    came.TrySetResult(item.Number);
+                    return Task.CompletedTask;
+                });
                 await arm.PublishAsync(QueueItem.Of(Items));
                 Assert.Equal(Items, await came.Task);
             }

@@ -15,11 +15,11 @@ public class MeasuringTests
         Ledger ledger = new(5, 2, TimeSpan.Zero, () => new Spent(Clock: 0, Client: client += 10, Server: null));
         foreach (int number in (int[])[0, 1, 2, 2, 3])
         {
-            ledger.Handle(QueueItem.Of(number));
+            await ledger.HandleAsync(QueueItem.Of(number));
         }
 
         Assert.False(ledger.All.IsCompleted);
-        ledger.Handle(QueueItem.Of(4));
+        await ledger.HandleAsync(QueueItem.Of(4));
         await ledger.All;
         QueueReading reading = ledger.Reading(QueueReading.Handle);
         Assert.Equal((3, 1, 10.0, (double?)null), (reading.Items, reading.Doubled, reading.Client, reading.Server));

@@ -9,16 +9,20 @@ internal sealed class HangfireArm : IQueueArm
 {
     private const int PublishingThreads = 32;
 
+    private readonly int _workers;
     private readonly PostgreSqlStorage _storage;
     private readonly BackgroundJobClient _client;
     private BackgroundJobServer? _server;
 
     public HangfireArm(QueueAddress address)
     {
+        _workers = address.Consumers;
         PostgreSqlStorageOptions options = new()
         {
             UseSlidingInvisibilityTimeout = true,
             InvisibilityTimeout = IQueueArm.Lease,
+            // The lock of a job that a worker held when it died: by default, nobody gets it for 10 minutes.
+            DistributedLockTimeout = IQueueArm.Lease,
             EnableLongPolling = true,
         };
         _storage = new PostgreSqlStorage(new NpgsqlConnectionFactory(address.Server, options), options);
@@ -33,14 +37,14 @@ internal sealed class HangfireArm : IQueueArm
 
     public Task PublishAsync(QueueItem item)
     {
-        _client.Enqueue<HangfireJob>(job => job.Handle(item));
+        _client.Enqueue<HangfireJob>(job => job.HandleAsync(item));
         return Task.CompletedTask;
     }
 
-    public Task StartAsync(Action<QueueItem> handle)
+    public Task StartAsync(Func<QueueItem, Task> handle)
     {
         HangfireJob.Handler = handle;
-        _server = new BackgroundJobServer(new BackgroundJobServerOptions { WorkerCount = IQueueArm.Consumers }, _storage);
+        _server = new BackgroundJobServer(new BackgroundJobServerOptions { WorkerCount = _workers }, _storage);
         return Task.CompletedTask;
     }
 

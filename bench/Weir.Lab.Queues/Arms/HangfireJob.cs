@@ -3,10 +3,10 @@ namespace Weir.Lab.Queues.Arms;
 /// <summary>The job that Hangfire calls.</summary>
 public sealed class HangfireJob
 {
-    internal static Action<QueueItem> Handler { get; set; } = static _ => { };
+    internal static Func<QueueItem, Task> Handler { get; set; } = static _ => Task.CompletedTask;
 
     /// <summary>Handles an item.</summary>
 #pragma warning disable CA1822 // Hangfire makes an instance for each job, as for any job with dependencies.
-    public void Handle(QueueItem item) => Handler(item);
+    public Task HandleAsync(QueueItem item) => Handler(item);
 #pragma warning restore CA1822
 }

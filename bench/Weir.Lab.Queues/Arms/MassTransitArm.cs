@@ -14,14 +14,14 @@ internal sealed class MassTransitArm(QueueAddress address) : IQueueArm
     public async Task OpenAsync()
     {
         await BrokerQueues.DeclareAsync(address);
-        IHost host = await StartHostAsync(new ItemWork(static _ => { }), receives: false);
+        IHost host = await StartHostAsync(new ItemWork(static _ => Task.CompletedTask), receives: false);
         _hosts.Add(host);
         _endpoint = await host.Services.GetRequiredService<IBus>().GetSendEndpoint(new Uri($"exchange:{address.Queue}"));
     }
 
     public Task PublishAsync(QueueItem item) => _endpoint!.Send(item);
 
-    public async Task StartAsync(Action<QueueItem> handle) => _hosts.Add(await StartHostAsync(new ItemWork(handle), receives: true));
+    public async Task StartAsync(Func<QueueItem, Task> handle) => _hosts.Add(await StartHostAsync(new ItemWork(handle), receives: true));
 
     public Task DeleteAsync() =>
         BrokerQueues.DeleteAsync(address, [address.Queue, $"{address.Queue}_error", $"{address.Queue}_skipped"]);
@@ -54,7 +54,7 @@ internal sealed class MassTransitArm(QueueAddress address) : IQueueArm
                     {
                         endpoint.SetQuorumQueue();
                         endpoint.PrefetchCount = BrokerQueues.Prefetch;
-                        endpoint.ConcurrentMessageLimit = IQueueArm.Consumers;
+                        endpoint.ConcurrentMessageLimit = address.Consumers;
                         endpoint.ConfigureConsumeTopology = false;
                         endpoint.ConfigureConsumer<MassTransitConsumer>(context);
                     });

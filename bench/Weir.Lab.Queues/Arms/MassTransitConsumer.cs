@@ -6,9 +6,5 @@ namespace Weir.Lab.Queues.Arms;
 /// <param name="work">What it does.</param>
 internal sealed class MassTransitConsumer(ItemWork work) : IConsumer<QueueItem>
 {
-    public Task Consume(ConsumeContext<QueueItem> context)
-    {
-        work.Handle(context.Message);
-        return Task.CompletedTask;
-    }
+    public Task Consume(ConsumeContext<QueueItem> context) => work.HandleAsync(context.Message);
 }

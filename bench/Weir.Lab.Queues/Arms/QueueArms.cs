@@ -7,6 +7,7 @@ internal static class QueueArms
     {
         ["postgres/Weir"] = static address => new WeirPostgresArm(address),
         ["postgres/Hangfire"] = static address => new HangfireArm(address),
+        ["postgres/Quartz"] = static address => new QuartzArm(address),
         ["postgres/Wolverine"] = static address => new WolverinePostgresArm(address),
         ["rabbitmq/Weir"] = static address => new WeirRabbitArm(address),
         ["rabbitmq/MassTransit"] = static address => new MassTransitArm(address),

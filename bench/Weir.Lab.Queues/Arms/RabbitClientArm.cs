@@ -13,7 +13,7 @@ internal sealed class RabbitClientArm(QueueAddress address) : IQueueArm
     private static readonly BasicProperties Persistent = new() { DeliveryMode = DeliveryModes.Persistent };
 
     private readonly List<IAsyncDisposable> _opened = [];
-    private readonly SemaphoreSlim _slots = new(IQueueArm.Consumers);
+    private readonly SemaphoreSlim _slots = new(address.Consumers);
     private IChannel? _publishing;
 
     public async Task OpenAsync()
@@ -25,15 +25,15 @@ internal sealed class RabbitClientArm(QueueAddress address) : IQueueArm
     public async Task PublishAsync(QueueItem item) =>
         await _publishing!.BasicPublishAsync("", address.Queue, mandatory: true, Persistent, JsonSerializer.SerializeToUtf8Bytes(item));
 
-    public async Task StartAsync(Action<QueueItem> handle)
+    public async Task StartAsync(Func<QueueItem, Task> handle)
     {
-        IChannel channel = await OpenChannelAsync(new CreateChannelOptions(false, false, consumerDispatchConcurrency: IQueueArm.Consumers));
+        IChannel channel = await OpenChannelAsync(new CreateChannelOptions(false, false, consumerDispatchConcurrency: (ushort)address.Consumers));
         await channel.BasicQosAsync(0, BrokerQueues.Prefetch, global: false);
         AsyncEventingBasicConsumer consumer = new(channel);
         consumer.ReceivedAsync += async (_, message) =>
         {
             await _slots.WaitAsync();
-            handle(JsonSerializer.Deserialize<QueueItem>(message.Body.Span)!);
+            await handle(JsonSerializer.Deserialize<QueueItem>(message.Body.Span)!);
             await channel.BasicAckAsync(message.DeliveryTag, multiple: false);
             _slots.Release();
         };
@@ -45,7 +45,7 @@ internal sealed class RabbitClientArm(QueueAddress address) : IQueueArm
     public async ValueTask DisposeAsync()
     {
         // Those that are being handled are acknowledged first, and no other begins.
-        for (int taken = 0; taken < IQueueArm.Consumers; taken++)
+        for (int taken = 0; taken < address.Consumers; taken++)
         {
             await _slots.WaitAsync();
         }

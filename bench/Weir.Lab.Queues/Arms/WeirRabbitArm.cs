@@ -23,7 +23,7 @@ internal sealed class WeirRabbitArm(QueueAddress address) : IQueueArm
 
     public async Task PublishAsync(QueueItem item) => await _sink!.WriteAsync([WorkItem.Create(item)], null, CancellationToken.None);
 
-    public async Task StartAsync(Action<QueueItem> handle) => _worker = await WeirWorker.StartAsync(_queue, handle);
+    public async Task StartAsync(Func<QueueItem, Task> handle) => _worker = await WeirWorker.StartAsync(_queue, address.Consumers, handle);
 
     public Task DeleteAsync()
     {

@@ -7,21 +7,18 @@ namespace Weir.Lab.Queues.Arms;
 internal sealed class WeirWorker : IAsyncDisposable
 {
     private readonly IWorkSource<QueueItem> _source;
-    private readonly ConcurrentRuntime _runtime = new(IQueueArm.Consumers, new RuntimeOptions { TotalConcurrency = IQueueArm.Consumers });
+    private readonly ConcurrentRuntime _runtime;
     private readonly CancellationTokenSource _stop = new();
     private readonly Task _running;
 
-    private WeirWorker(IWorkSource<QueueItem> source, IWorkQueue<QueueItem> queue, Action<QueueItem> handle)
+    private WeirWorker(IWorkSource<QueueItem> source, IWorkQueue<QueueItem> queue, int consumers, Func<QueueItem, Task> handle)
     {
         _source = source;
+        _runtime = new(consumers, new RuntimeOptions { TotalConcurrency = consumers });
         WorkHost<QueueItem> host = new(
             source,
             _runtime,
-            (item, _) =>
-            {
-                handle(item.Value);
-                return default;
-            },
+            (item, _) => new ValueTask(handle(item.Value)),
             new WorkHostOptions<QueueItem>
             {
                 DeadLetters = queue.DeadLetters,
@@ -34,8 +31,8 @@ internal sealed class WeirWorker : IAsyncDisposable
 
     public static IWorkSerializer<QueueItem> Serializer { get; } = WorkSerializer.Json<QueueItem>();
 
-    public static async Task<WeirWorker> StartAsync(IWorkQueue<QueueItem> queue, Action<QueueItem> handle) =>
-        new(await queue.OpenSourceAsync(CancellationToken.None), queue, handle);
+    public static async Task<WeirWorker> StartAsync(IWorkQueue<QueueItem> queue, int consumers, Func<QueueItem, Task> handle) =>
+        new(await queue.OpenSourceAsync(CancellationToken.None), queue, consumers, handle);
 
     public async ValueTask DisposeAsync()
     {

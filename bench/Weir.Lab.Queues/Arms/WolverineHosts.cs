@@ -13,7 +13,7 @@ internal sealed class WolverineHosts(Action<WolverineOptions> publish, Action<Wo
     private readonly List<IHost> _hosts = [];
     private IHost? _publisher;
 
-    public async Task OpenAsync() => _publisher = await StartHostAsync(new ItemWork(static _ => { }), publish);
+    public async Task OpenAsync() => _publisher = await StartHostAsync(new ItemWork(static _ => Task.CompletedTask), publish);
 
     public async Task PublishAsync(QueueItem item)
     {
@@ -22,7 +22,7 @@ internal sealed class WolverineHosts(Action<WolverineOptions> publish, Action<Wo
         await scope.ServiceProvider.GetRequiredService<IMessageBus>().PublishAsync(item);
     }
 
-    public Task StartAsync(Action<QueueItem> handle) => StartHostAsync(new ItemWork(handle), listen);
+    public Task StartAsync(Func<QueueItem, Task> handle) => StartHostAsync(new ItemWork(handle), listen);
 
     public async ValueTask DisposeAsync()
     {

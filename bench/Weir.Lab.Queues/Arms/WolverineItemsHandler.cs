@@ -4,9 +4,9 @@ namespace Weir.Lab.Queues.Arms;
 public static class WolverineItemsHandler
 {
     /// <summary>Handles an item.</summary>
-    public static void Handle(QueueItem item, ItemWork work)
+    public static Task Handle(QueueItem item, ItemWork work)
     {
         ArgumentNullException.ThrowIfNull(work);
-        work.Handle(item);
+        return work.HandleAsync(item);
     }
 }

@@ -33,7 +33,7 @@ internal sealed class WolverinePostgresArm : IQueueArm
                     .UseDurableInbox()
                     .PollingInterval(Poll)
                     .MaximumMessagesToReceive(100)
-                    .MaximumParallelMessages(IQueueArm.Consumers);
+                    .MaximumParallelMessages(address.Consumers);
             });
     }
 
@@ -41,7 +41,7 @@ internal sealed class WolverinePostgresArm : IQueueArm
 
     public Task PublishAsync(QueueItem item) => _hosts.PublishAsync(item);
 
-    public Task StartAsync(Action<QueueItem> handle) => _hosts.StartAsync(handle);
+    public Task StartAsync(Func<QueueItem, Task> handle) => _hosts.StartAsync(handle);
 
     public Task DeleteAsync() => Task.CompletedTask;
 

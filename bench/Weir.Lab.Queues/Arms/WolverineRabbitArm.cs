@@ -36,9 +36,9 @@ internal sealed class WolverineRabbitArm : IQueueArm
             {
                 Connect(options);
                 options.ListenToRabbitQueue(address.Queue)
-                    .PreFetchCount(BrokerQueues.Prefetch / IQueueArm.Consumers)
+                    .PreFetchCount((ushort)(BrokerQueues.Prefetch / address.Consumers))
                     .ProcessInline()
-                    .ListenerCount(IQueueArm.Consumers);
+                    .ListenerCount(address.Consumers);
             });
     }
 
@@ -48,7 +48,7 @@ internal sealed class WolverineRabbitArm : IQueueArm
 
     public Task PublishAsync(QueueItem item) => _hosts.PublishAsync(item);
 
-    public Task StartAsync(Action<QueueItem> handle) => _hosts.StartAsync(handle);
+    public Task StartAsync(Func<QueueItem, Task> handle) => _hosts.StartAsync(handle);
 
     public Task DeleteAsync() => BrokerQueues.DeleteAsync(_address, [_address.Queue, Dead]);
 

@@ -37,7 +37,7 @@ internal static class KilledWorkers
             int left = items;
             for (int kill = 0; kill < Times; kill++)
             {
-                using Process worker = Start(name, address, folder, kill);
+                using Process worker = Start("worker", name, address, folder, kill);
                 int before = items - left;
                 await UntilAsync(() => Handled().Distinct().Count(), handled => handled >= before + HandledBefore, worker);
                 worker.Kill();
@@ -47,7 +47,7 @@ internal static class KilledWorkers
             }
 
             long killed = Stopwatch.GetTimestamp();
-            using Process last = Start(name, address, folder, Times);
+            using Process last = Start("worker", name, address, folder, Times);
             try
             {
                 long end = await UntilAsync(() => Handled().Distinct().Count(), handled => handled == items, last);
@@ -84,22 +84,31 @@ internal static class KilledWorkers
         {
             Thread.Sleep(1);
             handled.Add(item.Number);
+            return Task.CompletedTask;
         });
         await Task.Delay(Timeout.InfiniteTimeSpan);
     }
 
-    private static Process Start(string name, QueueAddress address, DirectoryInfo folder, int number)
+    /// <summary>Starts a worker.</summary>
+    /// <param name="verb">What this program is to do.</param>
+    /// <param name="name">The arm.</param>
+    /// <param name="address">Where its queue is.</param>
+    /// <param name="folder">The folder of the files that workers write what they have handled to.</param>
+    /// <param name="number">Which worker it is.</param>
+    /// <param name="more">More arguments.</param>
+    public static Process Start(string verb, string name, QueueAddress address, DirectoryInfo folder, int number, params string[] more)
     {
         string file = Path.Combine(folder.FullName, number.ToString(CultureInfo.InvariantCulture));
-        ProcessStartInfo info = new("dotnet", [typeof(KilledWorkers).Assembly.Location, "worker", name, address.Server, address.Queue, file])
+        ProcessStartInfo info = new("dotnet", [typeof(KilledWorkers).Assembly.Location, verb, name, address.Server, address.Queue, file, .. more])
         {
             RedirectStandardOutput = true,
         };
         return Process.Start(info) ?? throw new InvalidOperationException("The worker could not be started.");
     }
 
-    // Returns when it was so for the first time, or when nothing more had come for a long time.
-    private static async Task<long> UntilAsync(Func<int> read, Func<int, bool> isEnough, Process worker)
+    /// <summary>Waits until enough was handled.</summary>
+    /// <returns>When it was so for the first time, or when nothing more had come for a long time.</returns>
+    public static async Task<long> UntilAsync(Func<int> read, Func<int, bool> isEnough, Process worker)
     {
         (int seen, long at) = (-1, Stopwatch.GetTimestamp());
         while (true)

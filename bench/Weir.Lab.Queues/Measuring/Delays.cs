@@ -31,7 +31,7 @@ internal static class Delays
                 times.RecordShared((long)Stopwatch.GetElapsedTime(Volatile.Read(ref published[item.Number])).TotalNanoseconds);
             }
 
-            ledger.Handle(item);
+            return ledger.HandleAsync(item);
         });
         // Callers that are all busy make an item late, and its time counts from when it was due.
         Channel<int> due = Channel.CreateUnbounded<int>();

@@ -26,14 +26,21 @@ internal sealed class Ledger(int items, int warmUp, TimeSpan time, Func<Spent> s
     public int Doubled => _times.Sum(static times => Math.Max(0, times - 1));
 
     /// <summary>Handles an item.</summary>
-    public void Handle(QueueItem item)
+    public Task HandleAsync(QueueItem item)
     {
         if (time > TimeSpan.Zero)
         {
             Thread.Sleep(time);
         }
 
-        if (Interlocked.Increment(ref _times[item.Number]) > 1)
+        Note(item.Number);
+        return Task.CompletedTask;
+    }
+
+    /// <summary>Notes that an item was handled.</summary>
+    public void Note(int number)
+    {
+        if (Interlocked.Increment(ref _times[number]) > 1)
         {
             return;
         }

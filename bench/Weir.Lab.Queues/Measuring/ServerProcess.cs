@@ -2,7 +2,7 @@ using System.Globalization;
 
 namespace Weir.Lab.Queues.Measuring;
 
-/// <summary>The processor time of a server on this machine: of the process that listens on a port, and of all that it has started.</summary>
+/// <summary>The processor time of a server on this machine, and what it writes: of the process that listens on a port, and of all that it has started.</summary>
 internal sealed class ServerProcess
 {
     private const int TicksASecond = 100;
@@ -18,24 +18,59 @@ internal sealed class ServerProcess
     /// <summary>The seconds so far; null if the server is not on this machine.</summary>
     public double? Seconds()
     {
-        if (_process is not { } process || Fields(process) is not { } own)
+        if (Family() is not { } family)
         {
             return null;
         }
 
         // Of children that have ended, the parent has the time.
-        long ticks = Ticks(own, first: 11, count: 4);
-        HashSet<int> family = [process];
+        return (double)family.Sum(static member => Ticks(member.Fields, first: 11, count: 4)) / TicksASecond;
+    }
+
+    /// <summary>
+    /// The bytes that they have given to the disk so far; null if that cannot be read. A parent has those of its children that have ended.
+    /// </summary>
+    public long? Written() => Family()?.Aggregate((long?)0, static (sum, member) => sum + WrittenBy(member.Id));
+
+    // The server, and all that it has started.
+    private List<(int Id, string[] Fields)>? Family()
+    {
+        if (_process is not { } process || Fields(process) is not { } own)
+        {
+            return null;
+        }
+
+        List<(int Id, string[] Fields)> family = [(process, own)];
+        HashSet<int> known = [process];
         foreach ((int id, string[] fields) in Others(process))
         {
-            if (family.Contains(int.Parse(fields[1], CultureInfo.InvariantCulture)))
+            if (known.Contains(int.Parse(fields[1], CultureInfo.InvariantCulture)))
             {
-                family.Add(id);
-                ticks += Ticks(fields, first: 11, count: 4);
+                known.Add(id);
+                family.Add((id, fields));
             }
         }
 
-        return (double)ticks / TicksASecond;
+        return family;
+    }
+
+    private static long? WrittenBy(int process)
+    {
+        const string Name = "write_bytes: ";
+        try
+        {
+            string line = File.ReadLines($"/proc/{process}/io").First(static line => line.StartsWith(Name, StringComparison.Ordinal));
+            return long.Parse(line.AsSpan(Name.Length), CultureInfo.InvariantCulture);
+        }
+        catch (UnauthorizedAccessException)
+        {
+            return null;
+        }
+        catch (IOException)
+        {
+            // It has just ended.
+            return 0;
+        }
     }
 
     // A child has a higher number than its parent, until the numbers begin anew.

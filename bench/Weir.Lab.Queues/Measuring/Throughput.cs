@@ -30,13 +30,20 @@ internal static class Throughput
 
         TimeSpan time = TimeSpan.FromMilliseconds(work == QueueReading.HandleSlowly ? 1 : 0);
         Ledger ledger = new(warmUp + items, warmUp, time, Read);
-        await arm.StartAsync(ledger.Handle);
+        await arm.StartAsync(ledger.HandleAsync);
         await ledger.All;
         return [published, ledger.Reading(work)];
     }
 
     /// <summary>Publishes items, each in a message of its own.</summary>
-    public static async Task PublishAsync(IQueueArm arm, int first, int count)
+    public static Task PublishAsync(IQueueArm arm, int first, int count) => PublishAsync(arm, first, count, QueueItem.Of);
+
+    /// <summary>Publishes messages.</summary>
+    /// <param name="arm">Where to.</param>
+    /// <param name="first">The number of the first one.</param>
+    /// <param name="count">How many.</param>
+    /// <param name="message">Makes the one of a number.</param>
+    public static async Task PublishAsync(IQueueArm arm, int first, int count, Func<int, QueueItem> message)
     {
         int next = first - 1;
         await Task.WhenAll(Enumerable.Range(0, Publishers).Select(_ => Task.Run(async () =>
@@ -44,7 +51,7 @@ internal static class Throughput
             int number;
             while ((number = Interlocked.Increment(ref next)) < first + count)
             {
-                await arm.PublishAsync(QueueItem.Of(number));
+                await arm.PublishAsync(message(number));
             }
         })));
     }

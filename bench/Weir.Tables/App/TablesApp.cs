@@ -2,6 +2,7 @@ using Weir.Cli.Kit.App;
 using Weir.Tables.Auto;
 using Weir.Tables.Blocking;
 using Weir.Tables.Commands;
+using Weir.Tables.Jobs;
 using Weir.Tables.Peers;
 using Weir.Tables.Servers;
 using Weir.Tables.Verbs;
@@ -70,6 +71,7 @@ internal static class TablesApp
             GoalsCommand.Create(host.Error),
             FiguresCommand.Create(host),
             QueuesCommand.Create(host),
+            JobsCommand.Create(host),
         ]);
 
     private static Command OfCommands(CliHost host, CommandPage page, string description) => TableCommand.Create(
