@@ -18,6 +18,7 @@ try
         (ProjectsPicture.Path, ProjectsPicture.Draw(args[0])),
         (RunPicture.Path, RunPicture.Draw(args[0])),
         (OverloadPicture.Path, OverloadPicture.Draw(args[0])),
+        (JobsPicture.Path, JobsPicture.Draw(args[0])),
         (BarPicture.Path, BarPicture.Draw()),
         (ProgramsTable.Path, ProgramsTable.Draw(args[0])),
     })

@@ -66,6 +66,36 @@ public sealed class PictureTests
     }
 
     [Fact]
+    public void Picture_OfJobs_IsDrawnFromTheResultsOfToday() =>
+        Assert.Equal(JobsPicture.Draw(Repository.Root), DocPages.Read(JobsPicture.Path));
+
+    [Fact]
+    public void Picture_OfJobs_HasAPointForEachRowOfItemsOf1Ms()
+    {
+        string picture = JobsPicture.Of("""
+            <!-- measured nothing -->
+            | system | items a job | items | s | jobs/s | items/s |
+            |---|---|---:|---:|---:|---:|
+            | Hangfire | 1 | 10,000 | 1.0 | 10,000 | 10,000 |
+            <!-- /measured -->
+            <!-- measured wait -->
+            Measured.
+
+            | system | items a job | items | s | jobs/s | items/s |
+            |---|---|---:|---:|---:|---:|
+            | Hangfire | 1 | 10,000 | 100.0 | 100 | 100 |
+            | Hangfire | all, auto | 50,000 | 3.0 | 0.33 | 16,667 |
+            | Quartz | 500 | 50,000 | 5.0 | 20 | 10,000 |
+
+            """.ReplaceLineEndings("\n"));
+        Assert.Equal(3, picture.Split("<circle ").Length - 1);
+        Assert.Contains("<circle class=\"single\" cx=\"225.0\" cy=\"71\" r=\"5\"/>", picture, StringComparison.Ordinal);
+        Assert.Contains("<text class=\"name\" x=\"156.0\" y=\"94.0\">auto</text>", picture, StringComparison.Ordinal);
+        Assert.Contains("<circle class=\"loop\" cx=\"799.0\" cy=\"71\" r=\"5\"/>", picture, StringComparison.Ordinal);
+        Assert.Throws<SiteException>(() => JobsPicture.Of("no table"));
+    }
+
+    [Fact]
     public void Picture_OfARun_HasEachOfItsLines()
     {
         string picture = RunPicture.Of("$ weir run <x> \\\n    --quiet\n\nanswer\n! a doubt\nthat goes on\nAnd more\n");

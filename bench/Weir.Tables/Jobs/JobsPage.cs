@@ -17,37 +17,37 @@ internal static partial class JobsPage
         """
         ![Items a second in four job systems: as a job each, as jobs of 500, and as one job on each of Weir's runtimes](../pictures/jobs.svg)
 
-        **Why to believe it.** Each turn is a process of its own with a database or queue of its own, and arms take turns. The process has done the same with fewer items just
-        before. A turn ends when each item was done, and a turn in which one was done twice would say so. Transactions, rows and messages are what the servers
-        count by themselves; processor time and bytes written are those of the processes, as the system has them.
+        **Why to believe it.** The arms take turns, and each turn is a process of its own with a database or a queue of its own. It does the same with fewer items first, so
+        that its code is compiled. It ends when each item was done, and an item that was done twice is named. Transactions, rows and messages are what the servers
+        count by themselves. Processor time and bytes written are those of the processes, as the system counts them.
 
         | items a job | what it is |
         |---|---|
-        | 1 | each item is a job, 20 at a time |
-        | 500 | a job waits for one of its items after the other, 20 jobs at a time |
+        | 1 | each item is a job |
+        | 500 | a job works on its 500 items one after the other, in a loop |
         | all, direct | one job on a `DirectRuntime`: one item after the other |
-        | all, concurrent | on a `ConcurrentRuntime` of 20 items at a time |
-        | all, parallel | on a `ParallelRuntime`: as many as processors |
-        | all, auto | on an `AutoRuntime` of at most 20 at a time |
-        | ..., resume | with `Resume`, which notes what is done in a file |
+        | all, concurrent | one job on a `ConcurrentRuntime`: 20 items at a time |
+        | all, parallel | one job on a `ParallelRuntime`: as many items as processors |
+        | all, auto | one job on an `AutoRuntime`: at most 20 items at a time |
+        | ..., resume | the same with `Resume`, which notes in a file what is done |
 
-        A job carries the numbers of its items, and the effect of an item is that it is counted. 16 callers enqueue, each of whom waits until the server
-        has the job. The worker is in the same process. Time goes from the first call that enqueues to the last effect; what is paid for is counted
-        until the worker has stopped, with one job more that shows that it runs.
+        All run at most 20 jobs at a time. A job carries the numbers of its items, and the effect of an item is that it is counted. 16 callers enqueue, and each waits
+        until the server has its job. The worker runs in the same process. The time goes from the first call that enqueues to the last effect. Costs are
+        counted until the worker has stopped, and include its start and one job more, which shows that it runs.
 
-        Settings: all run at most 20 jobs at a time. Hangfire 1.8.25 with Hangfire.PostgreSql 1.21.1: `WorkerCount`, `EnableLongPolling`, a sliding
-        invisibility timeout and a `DistributedLockTimeout` of 30 s, without which nobody gets the job of a dead worker for 10 minutes. Quartz 4.7.3:
-        its store in PostgreSQL with batches as large as its pool, which is its default there, one-off jobs with `RequestRecovery`, without which what ran
-        in a dead worker is gone. MassTransit 8.5.12: a quorum queue, confirms, 200 messages ahead, `ConcurrentMessageLimit`. WolverineFx 6.62.0: a quorum
-        queue, confirms, inline listeners, 10 messages ahead each. PostgreSQL: `fsync` and `synchronous_commit` on. Both servers and the program
-        share one machine.
+        Settings. Hangfire 1.8.25 with Hangfire.PostgreSql 1.21.1: `EnableLongPolling`, a sliding invisibility timeout of 30 s, and a `DistributedLockTimeout` of 30 s:
+        by default, a job whose lock a dead worker has waits for 10 minutes. Quartz 4.7.3: its store in PostgreSQL, which takes as many triggers at a time as
+        its pool has threads, and one-off jobs with `RequestRecovery`: without it, what a dead worker was doing is gone. MassTransit 8.5.12: a quorum queue,
+        confirms, 200 messages ahead. WolverineFx 6.62.0: a quorum queue, confirms, 20 inline listeners with 10 messages ahead each. PostgreSQL: `fsync` and
+        `synchronous_commit` on. The servers and the program share one machine. Licences: Hangfire LGPL 3 or commercial, Quartz and MassTransit 8 Apache 2.0,
+        Wolverine MIT.
 
-        Hangfire and Quartz have fewer items as single jobs, because 50,000 would take minutes: the tables say how many. Their rates are those of
-        so many, and nothing is extrapolated. What takes longer than 20 s is measured in one round.
+        50,000 single jobs would take Hangfire and Quartz many minutes. So they get fewer, as the tables say, and their rates are those of so many: nothing is
+        extrapolated. What takes longer than 20 s is measured in one round, and the rest is the median of the rounds.
 
-        The document that set the goal has these figures, of 4 cores and Ruby: 5,826,083 items a second direct, 75,607 and 85,752 parallel, 39,472
-        concurrent, and 140,981 as 1,000 jobs of 50,000 items on 3 workers. They are of a job that *has begun*: it names the queue's own work, its enqueuing
-        and fetching, as not measured. Here it is.
+        **The figures of the document that set the goal**, from 4 cores and Ruby: 5,826,083 items a second direct, 75,607 and 85,752 parallel, 39,472 concurrent, and
+        140,981 as 1,000 batches of 50,000 on 3 workers. They are those of a job that has begun already: enqueuing and fetching are not in them, as it says. Here
+        they are.
 
 
         """;

@@ -17,7 +17,7 @@ public sealed class ProgramsTests
     [InlineData(
         "eng/tables ",
         "ratios warm-up cold-start blocking-table auto-table blocks-grid few-items dashboard adaptive overload load-table hash-table runtimes-table selfcheck goals figures "
-            + "queues-compared")]
+            + "queues-compared job-systems")]
     public async Task Help_OfAProgram_IsOneScreenWithALineAVerb(string program, string verbs)
     {
         LoadResult result = await new CliUnderTest().RunAsync($"{program}--help");
