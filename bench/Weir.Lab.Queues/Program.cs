@@ -12,7 +12,7 @@ if (args is not [var verb, var name, var server, var queue, var last, ..] || !Qu
 }
 
 JobShape? shape = args.Length > 5 ? JobShape.Find(args[5]) : null;
-QueueAddress address = shape is null ? new(server, queue) : new(server, queue, JobShape.AtOnce);
+QueueAddress address = shape is null ? new(server, queue) : new(server, queue, JobShape.AtOnce, shape.Ahead);
 int Items() => int.Parse(last, CultureInfo.InvariantCulture);
 IReadOnlyList<QueueReading> readings = [];
 switch (verb)

@@ -84,7 +84,8 @@ public class JobsTests
     {
         foreach (JobShape shape in JobShape.Measured)
         {
-            await using ServerUnderTest server = await ServerUnderTest.StartAsync(system, JobShape.AtOnce);
+            await using ServerUnderTest server = await ServerUnderTest.StartAsync(
+                system, address => address with { Consumers = JobShape.AtOnce, Ahead = shape.Ahead });
             JobReading reading = await JobSpeed.MeasureAsync(system, shape, server.Address, 1000, JobReading.Wait);
 
             Assert.Equal((1000, shape.JobsOf(1000), 0, 0), (reading.Items, reading.Jobs, reading.Repeated, reading.LeftOut));
@@ -111,7 +112,7 @@ public class JobsTests
     {
         foreach ((string name, int items) in new[] { ("1", 200), ("500", 12_000), ("all, concurrent", 12_000), ("all, direct, resume", 6000) })
         {
-            await using ServerUnderTest server = await ServerUnderTest.StartAsync(system, JobShape.AtOnce);
+            await using ServerUnderTest server = await ServerUnderTest.StartAsync(system);
             JobReading reading = await KilledJobs.MeasureAsync(system, JobShape.Find(name)!, server.Address, items, TextWriter.Null);
 
             Assert.Equal(0, reading.LeftOut);

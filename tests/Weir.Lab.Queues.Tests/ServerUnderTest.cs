@@ -25,8 +25,8 @@ internal sealed class ServerUnderTest : IAsyncDisposable
 
     /// <summary>Makes it, or skips the test if there is no server.</summary>
     /// <param name="arm">The name of the arm that uses it.</param>
-    /// <param name="consumers">How many items a worker handles at a time.</param>
-    public static async Task<ServerUnderTest> StartAsync(string arm, int consumers = 2)
+    /// <param name="change">Changes its settings.</param>
+    public static async Task<ServerUnderTest> StartAsync(string arm, Func<QueueAddress, QueueAddress>? change = null)
     {
         bool isPostgres = arm.StartsWith("postgres/", StringComparison.Ordinal);
         string server = Environment.GetEnvironmentVariable(isPostgres ? "WEIR_POSTGRES" : "WEIR_RABBITMQ") ?? "";
@@ -37,9 +37,10 @@ internal sealed class ServerUnderTest : IAsyncDisposable
             await ExecuteAsync(server, $"CREATE DATABASE {unique} TEMPLATE template0");
         }
 
-        return new ServerUnderTest(arm, server, unique, isPostgres
-            ? new QueueAddress(new NpgsqlConnectionStringBuilder(server) { Database = unique }.ToString(), "items", consumers)
-            : new QueueAddress(server, unique, consumers));
+        QueueAddress address = isPostgres
+            ? new QueueAddress(new NpgsqlConnectionStringBuilder(server) { Database = unique }.ToString(), "items")
+            : new QueueAddress(server, unique);
+        return new ServerUnderTest(arm, server, unique, change?.Invoke(address) ?? address);
     }
 
     public async ValueTask DisposeAsync()

@@ -55,7 +55,7 @@ public class JobSystemsTests
         foreach (PageSection section in JobsPage.Sections)
         {
             string table = JobsPage.Table(section.Key, [(arm, [most]), (arm with { Server = JobArm.Postgres }, [most with { Transactions = 400, Rows = 300 }])]);
-            Assert.All(table.Split('\n'), static line => Assert.InRange(line.Length, 0, 80));
+            Assert.All(table.Split('\n').Where(static line => line.StartsWith('|')), static line => Assert.InRange(line.Length, 10, 80));
         }
     }
 

@@ -53,7 +53,7 @@ internal sealed class MassTransitArm(QueueAddress address) : IQueueArm
                     rabbit.ReceiveEndpoint(address.Queue, endpoint =>
                     {
                         endpoint.SetQuorumQueue();
-                        endpoint.PrefetchCount = BrokerQueues.Prefetch;
+                        endpoint.PrefetchCount = address.Ahead;
                         endpoint.ConcurrentMessageLimit = address.Consumers;
                         endpoint.ConfigureConsumeTopology = false;
                         endpoint.ConfigureConsumer<MassTransitConsumer>(context);

@@ -6,7 +6,8 @@ namespace Weir.Lab.Queues.Arms;
 /// <param name="Server">A connection string of PostgreSQL with a database of its own, or the address of a broker.</param>
 /// <param name="Queue">A name that nothing else on the server has.</param>
 /// <param name="Consumers">How many items a worker handles at a time.</param>
-internal sealed record QueueAddress(string Server, string Queue, int Consumers = 2)
+/// <param name="Ahead">How many messages a worker of a broker has that it did not acknowledge.</param>
+internal sealed record QueueAddress(string Server, string Queue, int Consumers = 2, ushort Ahead = BrokerQueues.Prefetch)
 {
     /// <summary>Whether the server is a broker.</summary>
     public bool IsBroker => Server.StartsWith("amqp", StringComparison.Ordinal);

@@ -36,7 +36,7 @@ internal sealed class WolverineRabbitArm : IQueueArm
             {
                 Connect(options);
                 options.ListenToRabbitQueue(address.Queue)
-                    .PreFetchCount((ushort)(BrokerQueues.Prefetch / address.Consumers))
+                    .PreFetchCount((ushort)(address.Ahead / address.Consumers))
                     .ProcessInline()
                     .ListenerCount(address.Consumers);
             });

@@ -31,6 +31,9 @@ internal sealed record JobShape(string Name, int? ItemsOfAJob = null, string? Ru
         Single, Batch, All(Concurrent), All(Direct, resumes: true), All(Concurrent, resumes: true), All(Parallel, resumes: true), All(Auto, resumes: true),
     ];
 
+    /// <summary>How many messages a worker has that it did not acknowledge: of large jobs no more than it runs, or some of its listeners would wait for others.</summary>
+    public ushort Ahead => ItemsOfAJob == 1 ? (ushort)200 : (ushort)AtOnce;
+
     /// <summary>How many jobs some items are.</summary>
     public int JobsOf(int items) => ItemsOfAJob is { } each ? (items + each - 1) / each : 1;
 

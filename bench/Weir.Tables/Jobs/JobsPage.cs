@@ -38,8 +38,8 @@ internal static partial class JobsPage
         Settings. Hangfire 1.8.25 with Hangfire.PostgreSql 1.21.1: `EnableLongPolling`, a sliding invisibility timeout of 30 s, and a `DistributedLockTimeout` of 30 s:
         by default, a job whose lock a dead worker has waits for 10 minutes. Quartz 4.7.3: its store in PostgreSQL, which takes as many triggers at a time as
         its pool has threads, and one-off jobs with `RequestRecovery`: without it, what a dead worker was doing is gone. MassTransit 8.5.12: a quorum queue,
-        confirms, 200 messages ahead. WolverineFx 6.62.0: a quorum queue, confirms, 20 inline listeners with 10 messages ahead each. PostgreSQL: `fsync` and
-        `synchronous_commit` on. The servers and the program share one machine. Licences: Hangfire LGPL 3 or commercial, Quartz and MassTransit 8 Apache 2.0,
+        confirms. WolverineFx 6.62.0: a quorum queue, confirms, 20 inline listeners. Both have 200 messages ahead if each item is a job, and otherwise 20.
+        PostgreSQL: `fsync` and `synchronous_commit` on. The servers and the program share one machine. Licences: Hangfire LGPL 3 or commercial, Quartz and MassTransit 8 Apache 2.0,
         Wolverine MIT.
 
         50,000 single jobs would take Hangfire and Quartz many minutes. So they get fewer, as the tables say, and their rates are those of so many: nothing is
@@ -65,7 +65,7 @@ internal static partial class JobsPage
     private const string KillsText =
         """
         A worker process with items of 1 ms writes a line for each into a file. When half of the items are done, it is killed (SIGKILL), and another one is
-        started. *Repeated* are lines too many and *left out* items without a line, counted when the job system has nothing left; *s to the end* goes from
+        started. *Repeated* are lines too many and *left out* items without a line, counted when the job system has nothing left; *s to end* goes from
         the kill to the last item, with the start of a process and whatever the job system waits for (30 s in Hangfire). Without `Resume` one job begins
         anew. With it, a job repeats what was done since the last save, which is made each second: of 50,000 items, 20 at a time, half are done in 1.5 s, and
         so the share is large. The same with 200,000 items shows that a second is all.
@@ -129,7 +129,7 @@ internal static partial class JobsPage
         {
             return TablePage.Table(
                 ["system", "items a job"],
-                ["items", "at the kill", "repeated", "left out", "s to the end"],
+                ["items", "at kill", "repeated", "left out", "s to end"],
                 Rows(arms, static readings =>
                 [
                     Whole(readings[0].Items), Whole(readings[0].AtKill), Whole(readings[0].Repeated), Whole(readings[0].LeftOut), Figure(readings[0].Seconds, "0.0"),
