@@ -5,9 +5,6 @@ namespace Weir.Lab.Queues.Arms;
 /// <summary>What all arms on RabbitMQ have in common.</summary>
 internal static class BrokerQueues
 {
-    /// <summary>How many messages a worker has that it did not acknowledge.</summary>
-    public const ushort Prefetch = 200;
-
     /// <summary>Declares a quorum queue with an exchange of its name, as a receive endpoint of MassTransit does when it starts.</summary>
     public static async Task DeclareAsync(QueueAddress address)
     {

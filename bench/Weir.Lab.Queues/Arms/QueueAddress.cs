@@ -7,7 +7,7 @@ namespace Weir.Lab.Queues.Arms;
 /// <param name="Queue">A name that nothing else on the server has.</param>
 /// <param name="Consumers">How many items a worker handles at a time.</param>
 /// <param name="Ahead">How many messages a worker of a broker has that it did not acknowledge.</param>
-internal sealed record QueueAddress(string Server, string Queue, int Consumers = 2, ushort Ahead = BrokerQueues.Prefetch)
+internal sealed record QueueAddress(string Server, string Queue, int Consumers = 2, ushort Ahead = 200)
 {
     /// <summary>Whether the server is a broker.</summary>
     public bool IsBroker => Server.StartsWith("amqp", StringComparison.Ordinal);

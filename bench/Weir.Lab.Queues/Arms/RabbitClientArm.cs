@@ -28,7 +28,7 @@ internal sealed class RabbitClientArm(QueueAddress address) : IQueueArm
     public async Task StartAsync(Func<QueueItem, Task> handle)
     {
         IChannel channel = await OpenChannelAsync(new CreateChannelOptions(false, false, consumerDispatchConcurrency: (ushort)address.Consumers));
-        await channel.BasicQosAsync(0, BrokerQueues.Prefetch, global: false);
+        await channel.BasicQosAsync(0, address.Ahead, global: false);
         AsyncEventingBasicConsumer consumer = new(channel);
         consumer.ReceivedAsync += async (_, message) =>
         {

@@ -10,7 +10,7 @@ internal sealed class WeirRabbitArm(QueueAddress address) : IQueueArm
         new Uri(address.Server),
         address.Queue,
         WeirWorker.Serializer,
-        new RabbitWorkQueueOptions { MaxItemsPerMessage = 1, Prefetch = BrokerQueues.Prefetch });
+        new RabbitWorkQueueOptions { MaxItemsPerMessage = 1, Prefetch = address.Ahead });
 
     private IWorkSink<QueueItem>? _sink;
     private WeirWorker? _worker;

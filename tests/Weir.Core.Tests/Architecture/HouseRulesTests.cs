@@ -80,7 +80,7 @@ public partial class HouseRulesTests
             "Report/Tables", "Report/Writing", "Report/Page/Plotting", "Report/Page/Figures", "Report/Page", "Report", "Measuring",
         ],
         ["Weir.Lab.Suites"] = ["Workloads", "Peers", "Checking", "Figures", "Lasting", "Benchmarks", "Catalog", ""],
-        ["Weir.Lab.Queues"] = ["Arms", "Measuring", "Kills", ""],
+        ["Weir.Lab.Queues"] = ["Arms", "Measuring", "Kills", "Jobs", ""],
         ["Weir.Lab.BenchmarkDotNet"] = ["Results", "Settings", "Building", "Expansion", "Engine", "Reporting", "Validation", "Running", ""],
         ["Weir.Cli.Kit"] = ["Formatting", "Hosting", "Options", "Progress", "Processes", "Output", "Pages", "App"],
         ["Weir.Cli"] =
@@ -97,7 +97,7 @@ public partial class HouseRulesTests
         ["Weir.Tables"] =
         [
             "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking", "FewItems", "Dashboard", "Overload", "Adaptive", "BlocksGrid", "Commands", "SelfChecks", "Verbs",
-            "Servers/Turns", "Servers/Changes", "Servers/Queue", "Servers/Broker", "Servers", "Peers", "App", "",
+            "Servers/Turns", "Servers/Changes", "Servers/Queue", "Servers/Broker", "Servers", "Peers", "Jobs", "App", "",
         ],
     };
 
