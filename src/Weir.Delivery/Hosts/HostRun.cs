@@ -497,6 +497,9 @@ internal sealed class HostRun<T, TResult> : IHostRun, IUnattended
     {
         if (outcome.Status is ItemStatus.Cancelled or ItemStatus.NotRun)
         {
+            // Also without a stop of the host: the runtime's control was stopped, or the runtime was disposed. Nothing begins in it any more. A host that went on would
+            // read until it has no room, and keep all of it.
+            SafeCancel.Now(_reading);
             return;
         }
 

@@ -36,6 +36,36 @@ public sealed class StopTests
     [Theory(Timeout = Limit)]
     [InlineData(false)]
     [InlineData(true)]
+    public async Task Stop_OfTheRuntimesControl_StopsTheHostAndReturnsWhatHasNotBegun(bool isKeyed)
+    {
+        using var gate = new Gate();
+        using var begun = new Gate();
+        var control = new RunControl();
+        var source = new ListSource(AcknowledgementOrder.Delivery, Batch(0, 1), Batch(1, 1), Batch(2, 1)) { Ends = false };
+        await using var runtime = new ConcurrentRuntime(1, new RuntimeOptions { Control = control });
+        var host = new WorkHost<int>(
+            source,
+            runtime,
+            async (_, _) =>
+            {
+                begun.Open();
+                await gate.WaitAsync();
+            },
+            Options with { MaxItemsPerCall = 1, MaxConcurrentCalls = 1, PartitionBy = isKeyed ? static item => $"{item.Value}" : null });
+        Task run = host.RunAsync();
+        await begun.WaitAsync();
+        await Guard.UntilAsync(() => host.Statistics.Read == 3, "All read");
+        control.Stop();
+        gate.Open();
+        await run.WithinAsync();
+        Assert.Equal(["0"], source.Acknowledged);
+        Assert.Equal(["1", "2"], source.Returned);
+        Assert.Equal((WorkHostState.Stopped, 1, 2, 0), (host.Statistics.State, host.Statistics.Succeeded, host.Statistics.Returned, host.Statistics.InFlight));
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(false)]
+    [InlineData(true)]
     public async Task Stop_ItemsDoNotEnd_AreCancelledAfterTheGracePeriodOrAtAbort(bool abort)
     {
         using var stop = new CancellationTokenSource();
