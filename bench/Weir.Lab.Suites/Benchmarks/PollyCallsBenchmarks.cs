@@ -103,14 +103,7 @@ public class PollyCallsBenchmarks : Suite
 
     private async Task<long[]> ChainAsync(PolicyChain chain)
     {
-        ItemCall call = _call;
-        long sum = 0;
-        for (int i = 0; i < N; i++)
-        {
-            sum += await chain.ExecuteAsync(static (state, token) => state.call(state.i, token), (call, i), CancellationToken.None);
-        }
-
-        _sum[0] = sum;
+        _sum[0] = await Chains.SumAsync(chain, _call, N);
         return _sum;
     }
 }

@@ -50,6 +50,19 @@ internal static class Chains
         AttemptTimeout = Limit,
     };
 
+    /// <summary>Makes so many calls through a chain, one after the other.</summary>
+    /// <returns>The sum of their results.</returns>
+    public static async Task<long> SumAsync(PolicyChain chain, ItemCall call, int n)
+    {
+        long sum = 0;
+        for (int i = 0; i < n; i++)
+        {
+            sum += await chain.ExecuteAsync(static (state, token) => state.call(state.i, token), (call, i), CancellationToken.None);
+        }
+
+        return sum;
+    }
+
     private static CircuitBreaker Breaker() => new(BreakerOptions());
 
     private static CircuitBreakerOptions BreakerOptions() =>

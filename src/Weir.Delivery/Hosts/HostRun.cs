@@ -22,7 +22,8 @@ namespace Weir.Delivery;
 /// the reader. A failed item is done only when its next attempt or its dead letter is stored.
 /// </para>
 /// <para>
-/// The run ends in this order. The loop that reads ends: at the end of the source, or when <c>_reading</c> is cancelled, at a stop or by whoever notes a failure.
+/// The run ends in this order. The loop that reads ends: at the end of the source, or when <c>_reading</c> is cancelled, at a stop, by whoever notes a failure, or
+/// when the runtime begins no items any more.
 /// After a cancellation no item begins, unless it is acknowledged already; and when the grace period has passed, or at an abort, <c>_running</c> is cancelled,
 /// too, and running items are given up. Whoever finds that nothing runs and nothing begins any more completes <c>_idle</c>. The loop that acknowledges makes one
 /// more round after that and ends. What is left in the window is returned. The first failure is what the run throws.
@@ -497,8 +498,8 @@ internal sealed class HostRun<T, TResult> : IHostRun, IUnattended
     {
         if (outcome.Status is ItemStatus.Cancelled or ItemStatus.NotRun)
         {
-            // Also without a stop of the host: the runtime's control was stopped, or the runtime was disposed. Nothing begins in it any more. A host that went on would
-            // read until it has no room, and keep all of it.
+            // Perhaps without a stop of the host: the runtime's control was stopped, or the runtime was disposed. Nothing begins in it any more. A host that went on
+            // would read until it has no room, and keep all of it.
             SafeCancel.Now(_reading);
             return;
         }

@@ -145,7 +145,7 @@ public static partial class ParallelOperators
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        BatchesOf.Check(source, options);
+        ItemsOf.Check<TSource>(source, options, hasBatches: true);
         return OperatorRun.Stream(() => new BatchesOf(batchSize, batchTimeout, options).Enumerable(source), batchSelector, options, cancellationToken);
     }
 
@@ -167,7 +167,7 @@ public static partial class ParallelOperators
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        BatchesOf.Check(source, options);
+        ItemsOf.Check<TSource>(source, options, hasBatches: true);
         return OperatorRun.Stream(() => new BatchesOf(batchSize, batchTimeout, options).AsyncEnumerable(source), batchSelector, options, cancellationToken);
     }
 

@@ -182,7 +182,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(action);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        ItemsOf.Check(source, options);
+        ItemsOf.Check<TSource>(source, options);
         return OperatorRun.ActionOutcomesStream(() => ItemsOf.Enumerable(source, options), action, options, cancellationToken);
     }
 
@@ -199,7 +199,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(action);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        ItemsOf.Check(source, options);
+        ItemsOf.Check<TSource>(source, options);
         return OperatorRun.ActionOutcomesStream(() => ItemsOf.AsyncEnumerable(source, options), action, options, cancellationToken);
     }
 

@@ -754,17 +754,11 @@ internal static class ItemsOf
         : options.Resume is null ? SourceOf.AsyncEnumerable(source) : ResumedRun.Items(source, options);
 
     /// <summary>For a stream, which opens its source later: what is wrong with the keys is thrown now.</summary>
-    /// <exception cref="ArgumentException">The keys are those of batches.</exception>
-    public static void Check<T>(IEnumerable<T> source, ParallelRunOptions options)
+    /// <exception cref="ArgumentException">The keys are those of batches, or of items where there are batches.</exception>
+    public static void Check<T>(object source, ParallelRunOptions options, bool hasBatches = false)
     {
-        _ = (source as PartitionedItems<T>)?.Keys.Items;
-        ResumedRun.Check<T>(source, options);
-    }
-
-    /// <inheritdoc cref="Check{T}(IEnumerable{T}, ParallelRunOptions)"/>
-    public static void Check<T>(IAsyncEnumerable<T> source, ParallelRunOptions options)
-    {
-        _ = (source as PartitionedAsyncItems<T>)?.Keys.Items;
+        PartitionKeys<T>? keys = (source as PartitionedItems<T>)?.Keys ?? (source as PartitionedAsyncItems<T>)?.Keys;
+        _ = hasBatches ? keys?.Batches : (object?)keys?.Items;
         ResumedRun.Check<T>(source, options);
     }
 
@@ -796,21 +790,6 @@ internal readonly struct BatchesOf(int size, TimeSpan? timeout, ParallelRunOptio
     public Source<IReadOnlyList<T>> Channel<T>(ChannelReader<T> source) => options.Resume is not null
         ? ResumedRun.Batches(source, size, timeout, options)
         : new TimedBatchSource<T>(source.ReadAllAsync(CancellationToken.None), size, timeout, options.TimeProvider);
-
-    /// <summary>For a stream, which opens its source later: what is wrong with the keys is thrown now.</summary>
-    /// <exception cref="ArgumentException">The keys are those of items.</exception>
-    public static void Check<T>(IEnumerable<T> source, ParallelRunOptions options)
-    {
-        _ = (source as PartitionedItems<T>)?.Keys.Batches;
-        ResumedRun.Check<T>(source, options);
-    }
-
-    /// <inheritdoc cref="Check{T}(IEnumerable{T}, ParallelRunOptions)"/>
-    public static void Check<T>(IAsyncEnumerable<T> source, ParallelRunOptions options)
-    {
-        _ = (source as PartitionedAsyncItems<T>)?.Keys.Batches;
-        ResumedRun.Check<T>(source, options);
-    }
 }
 
 /// <summary>

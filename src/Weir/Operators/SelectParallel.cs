@@ -125,7 +125,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        ItemsOf.Check(source, options);
+        ItemsOf.Check<TSource>(source, options);
         return OperatorRun.Stream(() => ItemsOf.Enumerable(source, options), selector, options, cancellationToken);
     }
 
@@ -142,7 +142,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        ItemsOf.Check(source, options);
+        ItemsOf.Check<TSource>(source, options);
         return OperatorRun.Stream(() => ItemsOf.AsyncEnumerable(source, options), selector, options, cancellationToken);
     }
 
@@ -273,7 +273,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        ItemsOf.Check(source, options);
+        ItemsOf.Check<TSource>(source, options);
         return OperatorRun.OutcomesStream(() => ItemsOf.Enumerable(source, options), selector, options, cancellationToken);
     }
 
@@ -290,7 +290,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(selector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        ItemsOf.Check(source, options);
+        ItemsOf.Check<TSource>(source, options);
         return OperatorRun.OutcomesStream(() => ItemsOf.AsyncEnumerable(source, options), selector, options, cancellationToken);
     }
 
