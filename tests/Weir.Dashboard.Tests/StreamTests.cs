@@ -58,6 +58,19 @@ public class StreamTests
         Assert.Contains($"<polyline class=\"rate\" points=\"{line}\"/>", Encoding.UTF8.GetString(page.Html.Span), StringComparison.Ordinal);
     }
 
+    [Fact]
+    public void ACircuit_ThatOpenedBetweenTwoLooks_IsCountedAndDrawn()
+    {
+        DateTimeOffset start = new(2026, 11, 1, 0, 0, 0, TimeSpan.Zero);
+        (LiveState State, long Opened)[] looks = [(LiveState.Closed, 5), (LiveState.Closed, 5), (LiveState.Closed, 7), (LiveState.Open, 8), (LiveState.Closed, 8)];
+        Markup page = new();
+        Drawings.States(page, [.. looks.Select((look, i) => new LivePoint { Time = start.AddSeconds(10 * i), State = look.State, Opened = look.Opened })]);
+        string drawing = Encoding.UTF8.GetString(page.Html.Span);
+        Assert.Contains("now closed, opened 3 times</title>", drawing, StringComparison.Ordinal);
+        Assert.Contains("<rect class=\"open\" x=\"110.0\" y=\"2\" width=\"1\" height=\"10\"/>", drawing, StringComparison.Ordinal);
+        Assert.Equal(2, drawing.Split("class=\"open\"").Length - 1);
+    }
+
     [Fact(Timeout = 60_000)]
     public async Task TwoWhoLookAtTheSame_SeeWhatEachMay_AndThenWhatChanges()
     {

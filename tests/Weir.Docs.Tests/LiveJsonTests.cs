@@ -19,7 +19,7 @@ public sealed partial class LiveJsonTests
         LiveHistory history = new()
         {
             Id = "run-1",
-            Points = [new() { Time = DateTimeOffset.UnixEpoch, State = LiveState.Running, Rate = 1, Limit = 1, InFlight = 1, Waiting = 1, Failed = 1 }],
+            Points = [new() { Time = DateTimeOffset.UnixEpoch, State = LiveState.Running, Rate = 1, Limit = 1, InFlight = 1, Waiting = 1, Failed = 1, Opened = 1 }],
         };
         Assert.Equal(FieldsOf("| `id` |"), Fields(history.ToJson()));
     }
@@ -67,6 +67,7 @@ public sealed partial class LiveJsonTests
             EstimatedEnd = DateTimeOffset.UnixEpoch,
             LastError = new() { Type = "x", Message = "x" },
             Circuits = new(1, 1, 1),
+            Opened = 1,
             Budget = new(1, 1, 1, 1, 1),
             Queue = new() { Backlog = 1, Scheduled = 1, InFlight = 1, DeadLetters = 1, OldestSeconds = 1 },
             Feeds = ["block-1"],

@@ -318,7 +318,7 @@ public sealed class LiveWatch : IDisposable
                     _history.Add(new LivePoint
                     {
                         Time = now, State = entry.State, Rate = entry.Rate1s, Limit = entry.Limit, InFlight = entry.InFlight,
-                        Waiting = entry.Queue?.Backlog ?? entry.Waiting, Failed = entry.Failed,
+                        Waiting = entry.Queue?.Backlog ?? entry.Waiting, Failed = entry.Failed, Opened = entry.Opened,
                     });
                 }
             }

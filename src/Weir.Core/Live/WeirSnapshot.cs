@@ -150,6 +150,9 @@ public sealed record LiveEntry
     /// <summary>The circuit breakers in it by state: of breakers by key, and of a run that has some of its own.</summary>
     public LiveCircuits? Circuits { get; init; }
 
+    /// <summary>How often a circuit has opened since it was created, also between two looks; of breakers by key, those of the keys that are known now.</summary>
+    public long? Opened { get; init; }
+
     /// <summary>What a retry budget has left, or those of all keys together.</summary>
     public LiveBudget? Budget { get; init; }
 
@@ -462,6 +465,7 @@ public sealed record LivePoint
     private readonly long _inFlight = Unknown;
     private readonly long _waiting = Unknown;
     private readonly long _failed = Unknown;
+    private readonly long _opened = Unknown;
 
     /// <summary>When it was.</summary>
     public required DateTimeOffset Time { get; init; }
@@ -502,6 +506,13 @@ public sealed record LivePoint
     {
         get => Known(_failed);
         init => _failed = value ?? Unknown;
+    }
+
+    /// <summary><see cref="LiveEntry.Opened"/>.</summary>
+    public long? Opened
+    {
+        get => Known(_opened);
+        init => _opened = value ?? Unknown;
     }
 
     private static long? Known(long value) => value == Unknown ? null : value;

@@ -23,8 +23,8 @@ namespace Weir.Dashboard;
 //   see   Whoever the policy of the endpoint lets in; ASP.NET Core decides that before this code runs. Without a policy, the machine itself: a request from a
 //         loopback address, for a local host name, that no proxy has handed on. The address alone would let in everybody behind a proxy on the same machine,
 //         and any page in a browser of this machine whose host name is made to lead here.
-//   act   Whoever the policy of actions lets in, with an anti-forgery token, if actions are allowed at all. It is asked for each action, and for each drawing:
-//         who may not act sees no buttons.
+//   act   Whoever the policy of actions lets in, with an anti-forgery token, if actions are allowed at all. It is asked for each action, page and
+//         stream: who may not act sees no buttons.
 //
 // What is read when:
 //
@@ -52,7 +52,7 @@ internal sealed class DashboardHandler : IDisposable
     /// <summary>A search reads the queue's server, so a stream repeats it more seldom.</summary>
     private static readonly TimeSpan SearchPace = TimeSpan.FromSeconds(10);
 
-    /// <summary>More streams at once than this are refused: each costs a drawing at each look.</summary>
+    /// <summary>More streams at once than this are refused: each may cost a drawing at each look.</summary>
     private const int MostStreams = 100;
 
     private readonly WeirDashboardOptions _options;

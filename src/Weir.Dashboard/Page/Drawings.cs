@@ -47,9 +47,9 @@ internal static class Drawings
         }
 
         double whole = Math.Max(1, (points[^1].Time - points[0].Time).TotalSeconds);
-        int opened = points.Zip(points.Skip(1)).Count(static pair => !IsOpen(pair.First) && IsOpen(pair.Second));
+        long opened = points.Zip(points.Skip(1)).Sum(static pair => Opened(pair.First, pair.Second));
         page.Add($"<svg width=\"{width}\" height=\"14\" viewBox=\"0 0 {width} 14\" role=\"img\"><title>");
-        page.Add($"State over {Words.Span(points[^1].Time - points[0].Time)}: now {Words.State(points[^1].State)}, seen to open {Words.Times(opened)}</title>");
+        page.Add($"State over {Words.Span(points[^1].Time - points[0].Time)}: now {Words.State(points[^1].State)}, opened {Words.Times(opened)}</title>");
         for (int i = 0; i < points.Count;)
         {
             int next = i + 1;
@@ -64,6 +64,15 @@ internal static class Drawings
             double to = (end - points[0].Time).TotalSeconds / whole * width;
             page.Add($"<rect class=\"{look}\" x=\"{from:F1}\" y=\"2\" width=\"{Math.Max(1, to - from):F1}\" height=\"10\"/>");
             i = next;
+        }
+
+        // What opened and closed again between two looks is a line, because nobody knows for how long.
+        for (int i = 1; i < points.Count; i++)
+        {
+            if (Opened(points[i - 1], points[i]) > (IsOpen(points[i]) ? 1 : 0))
+            {
+                page.Add($"<rect class=\"open\" x=\"{(points[i].Time - points[0].Time).TotalSeconds / whole * width:F1}\" y=\"2\" width=\"1\" height=\"10\"/>");
+            }
         }
 
         page.Add($"</svg>");
@@ -117,6 +126,10 @@ internal static class Drawings
         page.Add($"</svg>");
         return default;
     }
+
+    /// <summary>How often it opened between two looks. Breakers by key that were forgotten meanwhile take theirs with them.</summary>
+    private static long Opened(LivePoint before, LivePoint after) =>
+        Math.Max(!IsOpen(before) && IsOpen(after) ? 1 : 0, (after.Opened ?? 0) - (before.Opened ?? after.Opened ?? 0));
 
     private static bool IsOpen(LivePoint point) => point.State is LiveState.Open or LiveState.Isolated;
 

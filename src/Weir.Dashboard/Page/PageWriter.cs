@@ -306,6 +306,7 @@ internal static class PageWriter
         yield return ("Rate of the last minute", PerSecond(entry.Rate1m));
         yield return ("End", entry.EstimatedEnd is { } end ? $"about {Words.Time(end)} UTC, in {Words.Span(end - now.Time)}" : null);
         yield return ("Circuits", entry.Circuits is { } circuits ? $"{circuits.Closed} closed, {circuits.HalfOpen} half open, {circuits.Open} open" : null);
+        yield return ("Opened", entry.Opened is { } opened ? Words.Times(opened) : null);
         yield return ("Retry budget", entry.Budget is { } budget ? Words.Budget(budget) : null);
         yield return ("Retries allowed", entry.Budget is { } allowed
             ? $"{Words.Share(allowed.Ratio)} of the calls, and {Words.Count(allowed.MinPerSecond, "retry")} a second in any case{(allowed.Keys is null ? "" : ", for each key")}" : null);

@@ -19,7 +19,7 @@ internal static class Words
     public static string Count(long count, string what) =>
         count == 1 ? $"1 {what}" : what.EndsWith('y') ? $"{Number(count)} {what[..^1]}ies" : $"{Number(count)} {what}s";
 
-    public static string Times(int count) => count == 1 ? "once" : Text(count, "0 times");
+    public static string Times(long count) => count == 1 ? "once" : Text(count, "0 times");
 
     public static string Span(TimeSpan span) => span switch
     {

@@ -73,6 +73,7 @@ public sealed class CircuitBreaker : IMeteredPolicy
     private long _tryableAt;
     private CallRates? _rates;
     private int _openings;
+    private long _opened;
     private Exception? _openedBy;
 
     /// <summary>Creates a closed circuit.</summary>
@@ -353,6 +354,9 @@ public sealed class CircuitBreaker : IMeteredPolicy
     /// <summary>The exception of a call that would have waited for the circuit for longer than it has time.</summary>
     internal CircuitBreakerOpenException CreateRejection(TimeSpan wait, TimeSpan left) => new(wait, left, OpenedBy) { RefusedBy = this };
 
+    /// <summary>How often it has opened since it was created.</summary>
+    internal long Opened => Volatile.Read(ref _opened);
+
     void IMeteredPolicy.AddTo(PolicyCounts counts)
     {
         CircuitBreakerState state = State;
@@ -372,6 +376,7 @@ public sealed class CircuitBreaker : IMeteredPolicy
             _ => LiveState.HalfOpen,
         },
         LastError = LiveError.Of(OpenedBy),
+        Opened = Opened,
         Actions = [LiveAction.Open, LiveAction.Close],
     };
 
@@ -650,6 +655,11 @@ public sealed class CircuitBreaker : IMeteredPolicy
             Volatile.Write(ref _rates, _newRates?.Invoke());
             Volatile.Write(ref _openings, 0);
             Volatile.Write(ref _openedBy, null);
+        }
+
+        if (to == CircuitBreakerState.Open && from != to)
+        {
+            Volatile.Write(ref _opened, _opened + 1);
         }
 
         // An exchange rather than a write, because counts are changed without the lock.
@@ -1207,7 +1217,8 @@ public abstract class CircuitBreakers : IMeteredPolicy
     }
 
     /// <summary>Counts the breakers by state.</summary>
-    internal abstract void CountStates(int[] byState);
+    /// <returns>How often they have opened.</returns>
+    internal abstract long CountStates(int[] byState);
 
     void IMeteredPolicy.AddTo(PolicyCounts counts)
     {
@@ -1220,7 +1231,7 @@ public abstract class CircuitBreakers : IMeteredPolicy
     LiveEntry IMeteredPolicy.Show()
     {
         int[] states = new int[3];
-        CountStates(states);
+        long opened = CountStates(states);
         LiveCircuits circuits = new(
             states[(int)CircuitBreakerState.Closed], states[(int)CircuitBreakerState.HalfOpen], states[(int)CircuitBreakerState.Open]);
         return new LiveEntry
@@ -1230,6 +1241,7 @@ public abstract class CircuitBreakers : IMeteredPolicy
             Type = nameof(CircuitBreakers),
             State = circuits.Open > 0 ? LiveState.Open : circuits.HalfOpen > 0 ? LiveState.HalfOpen : LiveState.Closed,
             Circuits = circuits,
+            Opened = opened,
         };
     }
 
@@ -1281,12 +1293,16 @@ internal sealed class CircuitBreakersByKey<TItem, TKey> : CircuitBreakers<TKey>,
 
     internal override Type ItemType => typeof(TItem);
 
-    internal override void CountStates(int[] byState)
+    internal override long CountStates(int[] byState)
     {
+        long opened = 0;
         foreach (CircuitBreaker breaker in _table.Policies())
         {
             byState[(int)breaker.State]++;
+            opened += breaker.Opened;
         }
+
+        return opened;
     }
 
     public KeyUse<CircuitBreaker> Use(TItem item) => _table.Use(_key(item));

@@ -137,7 +137,11 @@ public class LiveSnapshotTests
         WeirDiagnostics.Find<CircuitBreaker>(Named("snapshot.breaker").Id)!.Open(new TestException("down"));
         Assert.Equal((LiveState.Open, "down"), (Named("snapshot.breaker").State, Named("snapshot.breaker").LastError!.Message));
         breaker.Isolate();
-        Assert.Equal(LiveState.Isolated, Named("snapshot.breaker").State);
+        Assert.Equal((LiveState.Isolated, 1), (Named("snapshot.breaker").State, Named("snapshot.breaker").Opened));
+        breaker.Close();
+        breaker.Open();
+        breaker.Close();
+        Assert.Equal((LiveState.Closed, 2), (Named("snapshot.breaker").State, Named("snapshot.breaker").Opened));
 
         LiveEntry seen = Named("snapshot.limit");
         Assert.Equal((1, 2, 0, LiveState.Running), (seen.InFlight, seen.Limit, seen.Waiting, seen.State));
@@ -149,7 +153,7 @@ public class LiveSnapshotTests
         Assert.Equal((LiveKind.RateLimit, "TokenBucket", 0), (Named("snapshot.rate").Kind, Named("snapshot.rate").Type, Named("snapshot.rate").Waiting));
         byKey.Get("a").Open();
         _ = byKey.Get("b");
-        Assert.Equal((LiveState.Open, new LiveCircuits(1, 0, 1)), (Named("snapshot.breakers").State, Named("snapshot.breakers").Circuits));
+        Assert.Equal((LiveState.Open, new LiveCircuits(1, 0, 1), 1), (Named("snapshot.breakers").State, Named("snapshot.breakers").Circuits, Named("snapshot.breakers").Opened));
         GC.KeepAlive((breaker, limit, bucket, adaptive, byKey));
     }
 

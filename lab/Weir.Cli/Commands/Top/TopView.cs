@@ -177,6 +177,7 @@ internal sealed class TopView(TopOrder order)
             ("per second", e.Rate is null && e.Rate1s is null ? null : $"{Rate(e.Rate1s)} now, {Rate(e.Rate1m)} in the last minute, {Rate(e.Rate)} on average"),
             ("estimated end", e.EstimatedEnd?.ToString("yyyy-MM-dd HH:mm:ss zzz", CultureInfo.InvariantCulture)),
             ("circuits", e.Circuits is { } c ? $"{Count(c.Closed)} closed, {Count(c.HalfOpen)} half open, {Count(c.Open)} open" : null),
+            ("opened", Of(e.Opened)),
             ("retries saved", e.Budget is { } budget ? Fixed(budget.Balance) : null),
             ("retries refused", Of(e.Budget?.Refused)),
             ("retries allowed", e.Budget is { } of ? $"{Share(of.Ratio)} of the calls, and {Count(of.MinPerSecond)} a second in any case" : null),
