@@ -27,8 +27,9 @@ What the libraries promise differs, and a rate buys it:
 
 Settings. PostgreSQL: `fsync` and `synchronous_commit` on, for all. RabbitMQ: quorum queues, persistent messages, publisher confirms that the caller waits
 for, 200 messages ahead, for all. Weir: the options of the documentation for small items (`MaxItemsPerMessage = 1`, `MaxItemsInFlight = 256`). Hangfire:
-`WorkerCount = 2`, `EnableLongPolling`, a sliding invisibility timeout. Wolverine on PostgreSQL: durable outbox and inbox, notifications and a poll every
-50 ms, batches of 100; a caller waits until its message is in the outbox. Wolverine on RabbitMQ: inline endpoints, because buffered ones acknowledge
+`WorkerCount = 2`, `EnableLongPolling`, a sliding invisibility timeout and a `DistributedLockTimeout` of 30 s: by default, a job whose lock a dead worker has
+waits for 10 minutes. Wolverine on PostgreSQL: durable outbox and inbox, notifications and a poll every 50 ms, batches of 100; a caller waits until its message
+is in the outbox. Wolverine on RabbitMQ: inline endpoints, because buffered ones acknowledge
 before they handle. MassTransit: `ConcurrentMessageLimit = 2`. RabbitMQ.Client 7.2.2: tracked confirms, two messages dispatched at a time, each acknowledged.
 
 Not measured: DotNetCore.CAP, whose transport for RabbitMQ (DotNetCore.CAP.RabbitMQ), and MassTransit on PostgreSQL, whose transport

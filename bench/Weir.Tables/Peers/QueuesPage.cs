@@ -41,7 +41,7 @@ internal static class QueuesPage
         A worker handles items of 1 ms, two at a time, and writes a line for each into a file. Ten times, when it has handled a hundred more, it is killed
         (SIGKILL), and a new process takes its place. *Doubled* are lines too many, *missing* are items without a line when nothing had come for 75 s, which are
         lost or very late, and the last column is the time from the last kill until the last line, with the start of a process and the rest of the items. Jobs
-        of Hangfire take longer, so it has fewer of them. What it misses is still in its tables, as jobs in the state Processing or Enqueued.
+        of Hangfire take longer, so it has fewer of them.
         """;
 
     /// <summary>Makes the page.</summary>
