@@ -327,6 +327,9 @@ public sealed class PostgresRunCheckpoint
 
         public override bool FollowsItems => true;
 
+        // What is marked is safe already.
+        public override TimeSpan Interval => TimeSpan.FromSeconds(1);
+
         public async ValueTask BeginAsync(NpgsqlConnection connection, CancellationToken cancellationToken)
         {
             Database database = checkpoint._database;

@@ -10,7 +10,7 @@ namespace Weir;
 /// </summary>
 /// <remarks>
 /// Immutable: each method returns a changed copy. Items are told apart by their position, for sources that give the same items in the same order again, or by a
-/// key (<see cref="By{TItem, TKey}"/>). What is done is saved once a second and at the end of the run. One run at a time may use a checkpoint.
+/// key (<see cref="By{TItem, TKey}"/>). What is done is saved several times a second and at the end of the run. One run at a time may use a checkpoint.
 /// </remarks>
 public sealed record Checkpoint
 {

@@ -29,6 +29,9 @@ internal abstract class OpenCheckpoint : IAsyncDisposable
     /// <summary>Whether <see cref="Began"/> and <see cref="Ended"/> are to be called.</summary>
     public virtual bool FollowsItems => false;
 
+    /// <summary>How long after a save the next one is made. Saves that take long wait longer.</summary>
+    public virtual TimeSpan Interval => TimeSpan.FromMilliseconds(250);
+
     /// <summary>What was saved last; null if nothing was.</summary>
     /// <exception cref="InvalidOperationException">There is something else.</exception>
     public abstract ValueTask<CheckpointText?> LoadAsync(CancellationToken cancellationToken);

@@ -13,7 +13,7 @@ namespace Weir.Checkpoints;
 //   was left is at position PositionOf(n) of the source, which follows from the ranges that were done at the start; with keys, each open item's key is kept.
 // - An item is done after its success has reached the sink (ItemEnded), and in a stream after its consumer has come back for the next result: what waits for the
 //   consumer when the process is killed must run again.
-// - The ranges that are done are saved each second and at the end. A save takes its snapshot under the lock and writes outside it. Only one save runs at a time.
+// - The ranges that are done are saved several times a second, as fast as the store allows, and at the end. A save takes its snapshot under the lock and writes outside it. Only one save runs at a time.
 // - A store in which calls mark their own items (FollowsItems) is told which items run, and is saved once before the first of them: what is marked then belongs
 //   to this source.
 // - A save that fails becomes a failure of the source, which ends the run at its next item: going on would make what has to be repeated ever more.
@@ -25,7 +25,8 @@ internal sealed class ResumeSession : ILanes
 {
     public const int MostKeys = 1_000_000;
 
-    private static readonly TimeSpan Interval = TimeSpan.FromSeconds(1);
+    // Saves on a slow disk take at most a quarter of the time.
+    private const int SavesPause = 3;
 
     private readonly Checkpoint _checkpoint;
     private readonly TimeProvider _time;
@@ -140,7 +141,9 @@ internal sealed class ResumeSession : ILanes
                 await SaveAsync(isEnd: false).ConfigureAwait(false);
             }
 
-            _timer = _time.CreateTimer(static session => Unattended.Run((ResumeSession)session!, static session => session.Tick()), this, Interval, Interval);
+            _timer = _time.CreateTimer(
+                static session => Unattended.Run((ResumeSession)session!, static session => session.Tick()), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+            _timer.Change(_open.Interval, Timeout.InfiniteTimeSpan);
         }
         catch
         {
@@ -418,6 +421,7 @@ internal sealed class ResumeSession : ILanes
 
     private async Task TickAsync()
     {
+        long start = _time.GetTimestamp();
         try
         {
             await SaveAsync(isEnd: false).ConfigureAwait(false);
@@ -431,6 +435,10 @@ internal sealed class ResumeSession : ILanes
         {
             _saving.Release();
         }
+
+        // What is done just after a snapshot is safe at the end of the next save: after the wait and two saves.
+        TimeSpan wait = SavesPause * _time.GetElapsedTime(start);
+        _timer!.Change(wait > _open!.Interval ? wait : _open.Interval, Timeout.InfiniteTimeSpan);
     }
 
     private async ValueTask SaveAsync(bool isEnd)

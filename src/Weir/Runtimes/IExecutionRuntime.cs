@@ -201,7 +201,7 @@ public sealed record RuntimeOptions
         Require.AtLeastOne(TotalConcurrency ?? 1, nameof(TotalConcurrency));
         Require.NotBoth(TotalConcurrency, ConcurrencyLimit, nameof(TotalConcurrency), nameof(ConcurrencyLimit));
         RuntimePolicies.Validate(Policies);
-        RuntimePolicies.RefuseResume(Policies, "the Policies of a call");
+        RuntimePolicies.RefuseResume(Policies);
         RuntimePolicies.RefuseTwoLimits(Policies, (object?)TotalConcurrency ?? ConcurrencyLimit);
         Require.GracePeriod(GracePeriod, nameof(GracePeriod));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
@@ -310,12 +310,12 @@ internal sealed class RuntimePolicies
 
     /// <exception cref="ArgumentException">The policies have a checkpoint.</exception>
     [StackTraceHidden]
-    public static void RefuseResume(ParallelRunOptions? policies, string place)
+    public static void RefuseResume(ParallelRunOptions? policies)
     {
         if (policies is { Resume: not null })
         {
             throw new ArgumentException(
-                $"Resume must be null in the Policies of a runtime, whose calls would share the checkpoint: set it in {place}.", nameof(policies.Resume));
+                "Resume must be null in the Policies of a runtime, whose calls would share the checkpoint: set it in the Policies of a call.", nameof(policies.Resume));
         }
     }
 

@@ -108,7 +108,12 @@ public sealed class AutoRuntime : IExecutionRuntime
         CancellationToken cancellationToken = default)
     {
         options = _calls.Check(items, processor, options, typeof(TResult));
-        RuntimePolicies.RefuseResume(options.Policies, "a call of ProcessManyAsync");
+        if (options.Policies?.Resume is not null)
+        {
+            // With policies there are no decisions.
+            return WithDecisionsAsync(_runtime.ProcessManyAsync(items, processor, options, cancellationToken), null);
+        }
+
         ItemKeys<TItem>? keys = RuntimeSource.TakeKeys(ref items);
         return WithDecisionsAsync(_runtime.StartMany(items, keys, processor, options, out RuntimeCall? call, cancellationToken), call as AutoCall);
     }
