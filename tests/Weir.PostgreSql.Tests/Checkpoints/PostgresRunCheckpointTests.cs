@@ -137,6 +137,56 @@ public sealed class PostgresRunCheckpointTests(PostgresServer server) : QueueTes
     }
 
     [Fact(Timeout = Limit)]
+    public async Task AMarkThatIsOnItsWayWhenItsItemEnds_FindsThatItIsDone()
+    {
+        PostgresRunCheckpoint import = await NewAsync();
+        ManualTimeProvider clock = new();
+        using Gate waits = new();
+        await Enumerable.Range(0, 2).ForEachParallelAsync(
+            async (i, token) =>
+            {
+                if (i == 1)
+                {
+                    await waits.WaitAsync();
+                    Assert.True(await import.ProcessAsync(1, (t, _) => AddAsync(t, "1"), token));
+                    return;
+                }
+
+                // A call for both, such as one that was given up, waits for a transaction that has marked the first of them.
+                await using NpgsqlConnection connection = await Source.OpenConnectionAsync(token);
+                await using NpgsqlTransaction transaction = await connection.BeginTransactionAsync(token);
+                Assert.True(await import.TryMarkAsync(transaction, 0, token));
+                Task<int> late = import.ProcessAsync(
+                    [0, 1],
+                    static item => item,
+                    async (t, items, _) =>
+                    {
+                        foreach (int item in items)
+                        {
+                            await AddAsync(t, $"{item}");
+                        }
+                    },
+                    token).AsTask();
+                string isWaiting = $"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND strpos(query, {SqlName.Literal(Rows)}) > 0)";
+                await Guard.UntilAsync(() => ScalarAsync<bool>(isWaiting), "The late one waits");
+
+                // The second one is done, and is in a range.
+                waits.Open();
+                await Guard.UntilAsync(
+                    () =>
+                    {
+                        clock.Advance(TimeSpan.FromSeconds(1));
+                        return ScalarAsync<bool>($"SELECT EXISTS (SELECT FROM {Rows} WHERE item = '1-1')");
+                    },
+                    "It is saved");
+                await transaction.RollbackAsync(token);
+                Assert.Equal(1, await late.WithinAsync("the late one"));
+            },
+            new ParallelRunOptions { MaxDegreeOfParallelism = 2, TimeProvider = clock, Resume = import.AsCheckpoint() });
+        await AssertEachOnceAsync(2);
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task ASecondRun_IsRefused_AndTheFirstGoesOn()
     {
         PostgresRunCheckpoint import = await NewAsync();
