@@ -25,9 +25,6 @@ internal sealed class ResumeSession : ILanes
 {
     public const int MostKeys = 1_000_000;
 
-    // Saves on a slow disk take at most a quarter of the time.
-    private const int SavesPause = 3;
-
     private readonly Checkpoint _checkpoint;
     private readonly TimeProvider _time;
     private readonly SemaphoreSlim _saving = new(1, 1);
@@ -436,8 +433,8 @@ internal sealed class ResumeSession : ILanes
             _saving.Release();
         }
 
-        // What is done just after a snapshot is safe at the end of the next save: after the wait and two saves.
-        TimeSpan wait = SavesPause * _time.GetElapsedTime(start);
+        // What is done just after a snapshot is safe at the end of the next save: after the wait and two saves. Saves take at most half of the time.
+        TimeSpan wait = _time.GetElapsedTime(start);
         _timer!.Change(wait > _open!.Interval ? wait : _open.Interval, Timeout.InfiniteTimeSpan);
     }
 
