@@ -13,7 +13,8 @@ namespace Weir.Checkpoints;
 //   was left is at position PositionOf(n) of the source, which follows from the ranges that were done at the start; with keys, each open item's key is kept.
 // - An item is done after its success has reached the sink (ItemEnded), and in a stream after its consumer has come back for the next result: what waits for the
 //   consumer when the process is killed must run again.
-// - The ranges that are done are saved several times a second, as fast as the store allows, and at the end. A save takes its snapshot under the lock and writes outside it. Only one save runs at a time.
+// - The ranges that are done are saved several times a second, as fast as the store allows, and at the end. A save takes its snapshot under the lock and writes
+//   outside it. Only one save runs at a time.
 // - A store in which calls mark their own items (FollowsItems) is told which items run, and is saved once before the first of them: what is marked then belongs
 //   to this source.
 // - A save that fails becomes a failure of the source, which ends the run at its next item: going on would make what has to be repeated ever more.
