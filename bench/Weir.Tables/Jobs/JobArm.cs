@@ -10,7 +10,7 @@ internal sealed record JobArm(string Server, string Library, JobShape Shape)
 {
     public const string Postgres = "postgres";
 
-    /// <summary>A kill comes at half of it, when a checkpoint has been saved for many times: each second.</summary>
+    /// <summary>A kill comes at half of it, when a checkpoint has been saved many times.</summary>
     public const int Long = 200_000;
 
     /// <summary>The items of the document.</summary>
