@@ -7,9 +7,7 @@ using Weir.Cli.Commands.Top;
 using Weir.Cli.Hosting;
 using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Tests.Support;
-using DashboardSite = Weir.Dashboard.Tests.Site;
 using Weir.Observability;
-using Weir.Resilience;
 using Weir.Site.Pictures;
 using Weir.TestKit;
 
@@ -175,24 +173,6 @@ public sealed class TopTests
         LoadResult result = await RunAsync([page.Address + path]);
         Assert.Equal(1, result.ExitCode);
         Assert.Contains(expected, Assert.Single(result.Error.TrimEnd().Split('\n')), StringComparison.Ordinal);
-    }
-
-    [Fact(Timeout = 60_000)]
-    public async Task Top_PageBehindAPolicy_LetsInWhoHasTheHeader()
-    {
-        SharedConcurrencyLimit shared = new(3) { Name = "behind a policy" };
-        await using DashboardSite site = await DashboardSite.StartAsync(static options => options.Policy = "viewers");
-        string address = $"{site.Address}weir";
-        LoadResult none = await RunAsync([address, "--once"]);
-        Assert.Equal((1, ""), (none.ExitCode, none.Out));
-        Assert.Equal($"weir: {address} answers 401 and does not let you in: say who you are with --header \"Name: value\", as it wants it.", none.Error.TrimEnd());
-        LoadResult other = await RunAsync([address, "--once", "--header", "X-Other: secret"]);
-        Assert.Equal((1, none.Error), (other.ExitCode, other.Error));
-        LoadResult known = await RunAsync([address, "--once", "--header", "Accept-Language: en", "--header", "X-User: ada"]);
-        Assert.Equal((0, ""), (known.ExitCode, known.Error));
-        Assert.Contains("behind a policy", known.Out, StringComparison.Ordinal);
-        Assert.DoesNotContain("ada", known.Out, StringComparison.Ordinal);
-        GC.KeepAlive(shared);
     }
 
     [Theory(Timeout = 60_000)]
