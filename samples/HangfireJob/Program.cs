@@ -24,8 +24,11 @@ builder.Services.AddHangfire(hangfire => hangfire
     .UseRecommendedSerializerSettings()
     .UsePostgreSqlStorage(
         storage => storage.UseNpgsqlConnection(server),
-        // A job whose process was killed is taken by another after this time; a process that lives renews it.
-        new PostgreSqlStorageOptions { EnableLongPolling = true, InvisibilityTimeout = TimeSpan.FromSeconds(15), UseSlidingInvisibilityTimeout = true }));
+        // A job whose process was killed is taken by another after this time; a process that lives renews it. The lock that such a process had ends as well.
+        new PostgreSqlStorageOptions
+        {
+            EnableLongPolling = true, InvisibilityTimeout = TimeSpan.FromSeconds(15), UseSlidingInvisibilityTimeout = true, DistributedLockTimeout = TimeSpan.FromSeconds(30),
+        }));
 if (args is ["enqueue", var text])
 {
     using IHost client = builder.Build();
