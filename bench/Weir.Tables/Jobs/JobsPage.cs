@@ -67,8 +67,8 @@ internal static partial class JobsPage
         A worker process with items of 1 ms writes a line for each into a file. When half of the items are done, it is killed (SIGKILL), and another one is
         started. *Repeated* are lines too many and *left out* items without a line, counted when the job system has nothing left; *s to end* goes from
         the kill to the last item, with the start of a process and whatever the job system waits for (30 s in Hangfire). Without `Resume` one job begins
-        anew. With it, a job repeats what was done since the last save, and a save is made four times a second: of 50,000 items, 20 at a time, half are done
-        in 1.5 s, and so the share is large. The same with 200,000 items shows that it does not grow with the job.
+        anew. With it, a job repeats what was done since the last save, and a save is made four times a second. The same with 200,000 items shows that this
+        does not grow with the job.
         """;
 
     private const double Thousand = 1000;
