@@ -29,7 +29,7 @@ public sealed class TerminalTests
             await script.WaitForExitAsync(TestContext.Current.CancellationToken).WithinAsync("the end");
             string written = seen.ToString();
             using TerminalScreen screen = new(80, 24);
-            screen.Write(written.Replace("\e[?1h\e=", "", StringComparison.Ordinal).Replace("\e[?1l\e>", "", StringComparison.Ordinal));
+            screen.Write(OfTheFrames(written));
             Assert.True(screen is { HasCursor: true, Wraps: true });
             Assert.DoesNotContain("\e[?25l", written, StringComparison.Ordinal);
             Assert.Contains(screen.Lines, line => line.StartsWith(hasBar ? "import  ━" : "import: 1 of 4 (25 %)", StringComparison.Ordinal));
@@ -51,22 +51,12 @@ public sealed class TerminalTests
     [InlineData("resized")]
     public async Task Lines_OfTheProgram_StandWholeAboveTheBar(string what)
     {
-        Assert.SkipUnless(OperatingSystem.IsLinux() && File.Exists("/usr/bin/script"), "There is no 'script' that makes a terminal.");
-        using Process script = Start($"env -u NO_COLOR TERM=xterm-256color {Marker}={what} {Child()}");
-        try
-        {
-            StringBuilder seen = new();
-            await ReadUntilAsync(script, seen, null);
-            using TerminalScreen screen = new(80, 24);
-            screen.Write(seen.Replace("\e[?1h\e=", "").Replace("\e[?1l\e>", "").ToString());
-            Assert.All(Enumerable.Range(0, 40), i => Assert.Contains($"line {i} of the program", screen.Lines));
-            Assert.Contains("40 of 40", Assert.Single(screen.Lines, static line => line.StartsWith("import", StringComparison.Ordinal)), StringComparison.Ordinal);
-            Assert.DoesNotContain('━', string.Concat(screen.Lines));
-        }
-        finally
-        {
-            Kill(script);
-        }
+        string written = await RunChildAsync(what);
+        using TerminalScreen screen = new(80, 24);
+        screen.Write(OfTheFrames(written));
+        Assert.All(Enumerable.Range(0, 40), i => Assert.Contains($"line {i} of the program", screen.Lines));
+        Assert.Contains("40 of 40", Assert.Single(screen.Lines, static line => line.StartsWith("import", StringComparison.Ordinal)), StringComparison.Ordinal);
+        Assert.DoesNotContain('━', string.Concat(screen.Lines));
     }
 
     /// <summary>A logger keeps the writer that it got before the first bar; a program has put a writer of its own in the place of the platform's.</summary>
@@ -75,21 +65,10 @@ public sealed class TerminalTests
     [InlineData("own")]
     public async Task WritersOfOthers_WhileTheWindowIsResized_HoldUpNobody(string what)
     {
-        Assert.SkipUnless(OperatingSystem.IsLinux() && File.Exists("/usr/bin/script"), "There is no 'script' that makes a terminal.");
-        using Process script = Start($"env -u NO_COLOR TERM=xterm-256color {Marker}={what} {Child()}");
-        try
-        {
-            StringBuilder seen = new();
-            await ReadUntilAsync(script, seen, null);
-            string written = seen.ToString();
-            Assert.All(Enumerable.Range(0, 40), i => Assert.Contains($"line {i} of the program", written, StringComparison.Ordinal));
-            Assert.Contains("import: 40 of 40", written, StringComparison.Ordinal);
-            Assert.Contains($"the others have written, from {(what == "own" ? "a writer of the program" : "the platform")}", written, StringComparison.Ordinal);
-        }
-        finally
-        {
-            Kill(script);
-        }
+        string written = await RunChildAsync(what);
+        Assert.All(Enumerable.Range(0, 40), i => Assert.Contains($"line {i} of the program", written, StringComparison.Ordinal));
+        Assert.Contains("import: 40 of 40", written, StringComparison.Ordinal);
+        Assert.Contains($"the others have written, from {(what == "own" ? "a writer of the program" : "the platform")}", written, StringComparison.Ordinal);
     }
 
     /// <summary>What the child does.</summary>
@@ -159,6 +138,27 @@ public sealed class TerminalTests
 
     private static string Child() =>
         $"{Environment.GetEnvironmentVariable("DOTNET_HOST_PATH") ?? "dotnet"} exec {typeof(TerminalTests).Assembly.Location} -method {typeof(TerminalTests).FullName}.{nameof(InTheChild)}";
+
+    /// <summary>All that a child writes to a terminal until it ends.</summary>
+    private static async Task<string> RunChildAsync(string what)
+    {
+        Assert.SkipUnless(OperatingSystem.IsLinux() && File.Exists("/usr/bin/script"), "There is no 'script' that makes a terminal.");
+        using Process script = Start($"env -u NO_COLOR TERM=xterm-256color {Marker}={what} {Child()}");
+        try
+        {
+            StringBuilder seen = new();
+            await ReadUntilAsync(script, seen, null);
+            return seen.ToString();
+        }
+        finally
+        {
+            Kill(script);
+        }
+    }
+
+    /// <summary>Without what the platform writes when it begins and ends to use a terminal.</summary>
+    private static string OfTheFrames(string written) =>
+        written.Replace("\e[?1h\e=", "", StringComparison.Ordinal).Replace("\e[?1l\e>", "", StringComparison.Ordinal);
 
     private static Process Start(string command)
     {

@@ -2,6 +2,7 @@ using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using Weir.Core;
 using Weir.Core.Sinks;
+using Weir.Operators;
 using Weir.Runtimes;
 
 namespace Weir.Delivery;
@@ -87,11 +88,8 @@ public static class JobRun
         IEnumerable<TItem> items,
         Func<TItem, CancellationToken, Task> processor,
         JobOptions? options = null,
-        CancellationToken stopToken = default)
-    {
-        ArgumentNullException.ThrowIfNull(processor);
-        return runtime.ProcessJobAsync(items, (item, token) => new ValueTask(processor(item, token)), options, stopToken);
-    }
+        CancellationToken stopToken = default) =>
+        runtime.ProcessJobAsync(items, TaskCalls.Action(processor), options, stopToken);
 
     /// <summary>Runs the items of one job that an asynchronous sequence gives, with a processor that returns a <see cref="Task"/>.</summary>
     /// <inheritdoc cref="ProcessJobAsync{TItem}(IExecutionRuntime, IEnumerable{TItem}, Func{TItem, CancellationToken, ValueTask}, JobOptions, CancellationToken)"/>
@@ -101,11 +99,8 @@ public static class JobRun
         IAsyncEnumerable<TItem> items,
         Func<TItem, CancellationToken, Task> processor,
         JobOptions? options = null,
-        CancellationToken stopToken = default)
-    {
-        ArgumentNullException.ThrowIfNull(processor);
-        return runtime.ProcessJobAsync(items, (item, token) => new ValueTask(processor(item, token)), options, stopToken);
-    }
+        CancellationToken stopToken = default) =>
+        runtime.ProcessJobAsync(items, TaskCalls.Action(processor), options, stopToken);
 
     /// <summary>One job: its call of the runtime, its stop, and its counts.</summary>
     [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "Without a timer, the source holds nothing.")]
