@@ -130,7 +130,7 @@ public sealed class NetworkBottleneckTests : IDisposable
     private async Task<LiveEntry> NamesAsync(TransformBlock<int, int>[] chain, LiveReason reason, int at, Action? step = null)
     {
         ManualTimeProvider time = new();
-        using LiveWatch watch = WeirDiagnostics.Watch(new LiveWatchOptions { TimeProvider = time });
+        using LiveWatch watch = WeirDiagnostics.Watch(new LiveWatchOptions { TimeProvider = time, SamplesAlways = true });
         long began = Stopwatch.GetTimestamp();
 
         // The clock of the watch is far faster than that of the blocks: what it sees at first is how they come to where they stay.

@@ -29,7 +29,22 @@ public sealed class BottleneckTests : IDisposable
     [InlineData(64)]
     public async Task SlowStage_IsTheWork(int workers)
     {
-        Task run = Enumerable.Range(0, 1000).ForEachParallelAsync((_, token) => new ValueTask(_gate.WaitAsync(token)), Options(workers), _stop.Token);
+        int begun = 0;
+        Task run = Enumerable.Range(0, 1000).ForEachParallelAsync(
+            (_, token) =>
+            {
+                Interlocked.Increment(ref begun);
+                return new ValueTask(_gate.WaitAsync(token));
+            },
+            Options(workers),
+            _stop.Token);
+
+        // Most of the workers are enough for the name; the shares below are those of all.
+        while (Volatile.Read(ref begun) < workers)
+        {
+            await Task.Yield();
+        }
+
         LiveEntry seen = await NamesAsync(LiveReason.SlowStage, "work");
         Assert.Equal(1.0, seen.Stages!.Single(static stage => stage.Name == "work").Busy, 1);
         Assert.Equal(1.0 / workers, seen.Bottleneck!.Gain!.Value, 6);
@@ -223,7 +238,7 @@ public sealed class BottleneckTests : IDisposable
     private async Task<LiveEntry> NamesAsync(LiveReason reason, string stage)
     {
         ManualTimeProvider time = new();
-        using LiveWatch watch = WeirDiagnostics.Watch(new LiveWatchOptions { TimeProvider = time });
+        using LiveWatch watch = WeirDiagnostics.Watch(new LiveWatchOptions { TimeProvider = time, SamplesAlways = true });
         long began = Stopwatch.GetTimestamp();
 
         // The clock of the watch is far faster than that of the run: what it sees at first is how the run comes to where it stays.
