@@ -75,8 +75,8 @@ public class LateResultTests
     public async Task LateResult_OfAnAwaitedCallThatIsGivenUp_IsDisposedOfOnce(string form, bool isAttempt)
     {
         ParallelRunOptions options = isAttempt
-            ? new() { AttemptTimeout = Limit, ConcurrencyLimit = new SharedConcurrencyLimit(5) }
-            : new() { PerItemTimeout = Limit };
+            ? new() { MaxDegreeOfParallelism = 2, AttemptTimeout = Limit, ConcurrencyLimit = new SharedConcurrencyLimit(5) }
+            : new() { MaxDegreeOfParallelism = 2, PerItemTimeout = Limit };
         await RunAsync(form, Where.Suspended, options);
     }
 
