@@ -61,7 +61,8 @@ public sealed class HopelessDelayTests
             Token);
         if (!atOnce)
         {
-            await Guard.UntilAsync(() => Volatile.Read(ref _attempts) == 1 && _time.NextDue is not null, "the delay");
+            // The time limit of the item, and the delay.
+            await Guard.UntilAsync(() => _time.ArmedTimers == 2, "the delay");
             _time.Advance(Second);
         }
 
