@@ -42,8 +42,8 @@ public sealed record Checkpoint
     /// <returns>The checkpoint.</returns>
     /// <exception cref="ArgumentException"><paramref name="path"/> is empty.</exception>
     /// <remarks>
-    /// A save writes a new file beside, flushes it to the disk and renames it, so the checkpoint is always a whole one. A save that fails, for example because
-    /// the disk is full, stops the run with an <see cref="IOException"/>.
+    /// A save writes a new file beside, flushes it to the disk, renames it and flushes the folder, so the checkpoint is always a whole one. A save that fails, for
+    /// example because the disk is full, stops the run with an <see cref="IOException"/>.
     /// </remarks>
     public static Checkpoint File(string path)
     {
@@ -77,13 +77,16 @@ public sealed record Checkpoint
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TKey">The type of the keys: text, an integer or a <see cref="Guid"/>.</typeparam>
     /// <param name="key">
-    /// Returns the key of an item. Each item needs another one. It is called once per item and run, by one worker at a time. An exception from it is a failure
-    /// of the source.
+    /// Returns the key of an item. Each item needs another one: a run that reads the same key twice fails. It is called once per item and run, by one worker at a
+    /// time. An exception from it is a failure of the source.
     /// </param>
     /// <returns>The checkpoint, by key.</returns>
     /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
     /// <exception cref="ArgumentException"><typeparamref name="TKey"/> is no text, integer or <see cref="Guid"/>.</exception>
-    /// <remarks>All keys that are done are kept in memory and written with each save, at most a million: with more, the run fails.</remarks>
+    /// <remarks>
+    /// All keys that the run reads, and those that were done before, are kept in memory, at most a million: with more, the run fails. Each save writes those that
+    /// are done.
+    /// </remarks>
     public Checkpoint By<TItem, TKey>(Func<TItem, TKey> key)
         where TKey : notnull
     {
@@ -101,10 +104,13 @@ public sealed record Checkpoint
             return SourceVersion;
         }
 
-        using FileStream file = new(SourceFile, FileMode.Open, FileAccess.Read, FileShare.ReadWrite | FileShare.Delete, 1);
-        byte[] start = new byte[Math.Min(HashedBytes, file.Length)];
-        int read = file.ReadAtLeast(start, start.Length, throwOnEndOfStream: false);
-        return $"file of {file.Length.ToString(CultureInfo.InvariantCulture)} bytes {Convert.ToHexString(SHA256.HashData(start.AsSpan(0, read)))}";
+        return CheckpointStore.Reading("source", SourceFile, () =>
+        {
+            using FileStream file = new(SourceFile, FileMode.Open, FileAccess.Read, FileShare.ReadWrite | FileShare.Delete, 1);
+            byte[] start = new byte[Math.Min(HashedBytes, file.Length)];
+            int read = file.ReadAtLeast(start, start.Length, throwOnEndOfStream: false);
+            return $"file of {file.Length.ToString(CultureInfo.InvariantCulture)} bytes {Convert.ToHexString(SHA256.HashData(start.AsSpan(0, read)))}";
+        });
     }
 
     /// <summary>Checks the type of keys.</summary>

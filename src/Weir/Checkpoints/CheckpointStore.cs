@@ -1,5 +1,9 @@
+using System.Buffers;
 using System.Globalization;
+using System.Numerics;
+using System.Runtime.InteropServices;
 using System.Text;
+using Microsoft.Win32.SafeHandles;
 
 namespace Weir.Checkpoints;
 
@@ -13,10 +17,25 @@ internal abstract class CheckpointStore
     /// <exception cref="IOException">Another run has it.</exception>
     public abstract ValueTask<OpenCheckpoint> OpenAsync(CancellationToken cancellationToken);
 
+    /// <summary>Opens or reads a file. Of one that cannot be, the platform does not say what it is for.</summary>
+    /// <exception cref="IOException">It cannot be read.</exception>
+    internal static T Reading<T>(string what, string path, Func<T> read)
+    {
+        try
+        {
+            return read();
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException or NotSupportedException)
+        {
+            string why = Directory.Exists(path) ? "it is a folder." : e.Message;
+            throw new IOException($"The {what} {path} cannot be used: {why}", e);
+        }
+    }
+
     /// <summary>What the text of a checkpoint says.</summary>
     /// <exception cref="InvalidOperationException">It is no checkpoint.</exception>
     protected CheckpointText Parse(string text) => CheckpointText.Parse(text) ?? throw new InvalidOperationException(
-        $"{Name} is no checkpoint of Weir, or one of a later version: give the run another name, or delete it.");
+        $"{Name} is no checkpoint of Weir, or is damaged, or of another version: give the run another name, or delete it to begin anew.");
 
     /// <summary>The exception of a run that finds the checkpoint taken.</summary>
     protected IOException InUse() => new(
@@ -56,28 +75,24 @@ internal abstract class OpenCheckpoint : IAsyncDisposable
 
 /// <summary>A checkpoint in a file.</summary>
 /// <remarks>
-/// A save is: write a new file beside, flush it, rename it. Without the flush, a power failure could leave the new name with nothing behind it. Whatever is
-/// beside after a crash is overwritten by the next save. The lock is a file of its own, because the rename replaces the file of the checkpoint, and it is never
-/// deleted: a run that had just opened it would hold a lock on a file that no other run can see.
+/// Its lock is a file of its own, because a save replaces the file of the checkpoint, and it is never deleted: a run that had just opened it would hold a lock on
+/// a file that no other run can see.
 /// </remarks>
 internal sealed class CheckpointFile(string path, CheckpointDisk disk) : CheckpointStore
 {
     public override string Name => path;
 
     public override ValueTask<OpenCheckpoint> OpenAsync(CancellationToken cancellationToken) =>
-        new(new Open(this, disk.Lock(path + ".lock") ?? throw InUse()));
+        new(new Open(this, Reading("checkpoint", path, () => disk.Lock(path + ".lock")) ?? throw InUse()));
 
     private sealed class Open(CheckpointFile file, IDisposable held) : OpenCheckpoint
     {
         public override ValueTask<CheckpointText?> LoadAsync(CancellationToken cancellationToken) =>
-            new(file.Disk.Read(file.Name) is { } text ? file.Parse(text) : null);
+            new(Reading("checkpoint", file.Name, () => file.Disk.Read(file.Name)) is { } text ? file.Parse(text) : null);
 
         public override ValueTask SaveAsync(CheckpointText state)
         {
-            string beside = file.Name + ".new";
-            file.Disk.Write(beside, Encoding.UTF8.GetBytes(state.ToString()));
-            file.Disk.Flush(beside);
-            file.Disk.Rename(beside, file.Name);
+            file.Disk.Replace(file.Name, state.ToString());
             return default;
         }
 
@@ -92,9 +107,33 @@ internal sealed class CheckpointFile(string path, CheckpointDisk disk) : Checkpo
 }
 
 /// <summary>What a checkpoint needs of a disk. Tests have one that loses what was not flushed.</summary>
+/// <remarks>
+/// A file is replaced so: write a new one beside, flush it, rename it, flush the folder. Without the first flush, a power failure could leave the new name with
+/// nothing behind it; without the second, the name could be that of the file before. Whatever is beside after a crash is overwritten the next time.
+/// </remarks>
 internal abstract class CheckpointDisk
 {
     public static CheckpointDisk Real { get; } = new RealDisk();
+
+    /// <summary>Gives a file a new content, or leaves it as it is and throws.</summary>
+    public void Replace(string path, string content)
+    {
+        string beside = path + ".new";
+        try
+        {
+            Write(beside, Encoding.UTF8.GetBytes(content));
+            Flush(beside);
+            Rename(beside, path);
+        }
+        catch
+        {
+            // A part of it would keep a full disk full.
+            Delete(beside);
+            throw;
+        }
+
+        FlushFolderOf(path);
+    }
 
     /// <summary>Holds a file until it is disposed of or the process ends; null if somebody else holds it.</summary>
     public abstract IDisposable? Lock(string path);
@@ -103,13 +142,19 @@ internal abstract class CheckpointDisk
     public abstract string? Read(string path);
 
     /// <summary>Makes a file, in place of any that is there.</summary>
-    public abstract void Write(string path, byte[] content);
+    protected abstract void Write(string path, byte[] content);
 
     /// <summary>After this, no power failure takes the content away.</summary>
-    public abstract void Flush(string path);
+    protected abstract void Flush(string path);
 
     /// <summary>Gives a file another name, in place of any that has it.</summary>
-    public abstract void Rename(string from, string to);
+    protected abstract void Rename(string from, string to);
+
+    /// <summary>After this, no power failure takes the name of a file away, where the system can do that.</summary>
+    protected abstract void FlushFolderOf(string path);
+
+    /// <summary>Takes a file away, if that can be done.</summary>
+    protected abstract void Delete(string path);
 
     private sealed class RealDisk : CheckpointDisk
     {
@@ -120,7 +165,7 @@ internal abstract class CheckpointDisk
                 // The system gives it back when the process ends, however it does.
                 return new FileStream(path, FileMode.OpenOrCreate, FileAccess.ReadWrite, FileShare.None, 1);
             }
-            catch (IOException e) when (e is not (DirectoryNotFoundException or PathTooLongException) && File.Exists(path))
+            catch (IOException e) when (IsHeldByOthers(e))
             {
                 return null;
             }
@@ -138,15 +183,48 @@ internal abstract class CheckpointDisk
             }
         }
 
-        public override void Write(string path, byte[] content) => File.WriteAllBytes(path, content);
+        protected override void Write(string path, byte[] content) => File.WriteAllBytes(path, content);
 
-        public override void Flush(string path)
+        protected override void Flush(string path)
         {
             using FileStream file = new(path, FileMode.Open, FileAccess.ReadWrite, FileShare.None, 1);
             file.Flush(flushToDisk: true);
         }
 
-        public override void Rename(string from, string to) => File.Move(from, to, overwrite: true);
+        protected override void Rename(string from, string to) => File.Move(from, to, overwrite: true);
+
+        protected override void FlushFolderOf(string path)
+        {
+            if (OperatingSystem.IsWindows())
+            {
+                return;
+            }
+
+            // The platform opens no folders. One that may be written and not read stays as it is.
+            using SafeFileHandle folder = new(OpenForReading(Path.GetDirectoryName(Path.GetFullPath(path))!, 0), ownsHandle: true);
+            if (!folder.IsInvalid)
+            {
+                RandomAccess.FlushToDisk(folder);
+            }
+        }
+
+        protected override void Delete(string path)
+        {
+            try
+            {
+                File.Delete(path);
+            }
+            catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+            {
+            }
+        }
+
+        // A sharing violation: ERROR_SHARING_VIOLATION and ERROR_LOCK_VIOLATION of Windows, EWOULDBLOCK of Linux and of the systems of BSD.
+        private static bool IsHeldByOthers(IOException e) => OperatingSystem.IsWindows() ? (e.HResult & 0xFFFF) is 32 or 33 : e.HResult is 11 or 35;
+
+        [DllImport("libc", EntryPoint = "open", ExactSpelling = true, CharSet = CharSet.Ansi)]
+        [DefaultDllImportSearchPaths(DllImportSearchPath.SafeDirectories)]
+        private static extern nint OpenForReading([MarshalAs(UnmanagedType.LPUTF8Str)] string path, int flags);
     }
 }
 
@@ -263,8 +341,6 @@ internal sealed class DoneItems
 
     public DoneItems Snapshot() => new([.. _ranges], _keys, Keys);
 
-    public HashSet<string> KeySet() => new(_keys.Take(Keys), StringComparer.Ordinal);
-
     /// <summary>What is not done, up to the end of all positions; empty if nothing is done.</summary>
     public Gap[] Gaps()
     {
@@ -292,16 +368,21 @@ internal sealed class DoneItems
     }
 }
 
-/// <summary>A checkpoint as it is saved: lines of text, whose last one says that it is whole.</summary>
+/// <summary>
+/// A checkpoint as it is saved: lines of text. The last one has a check sum of those before it, because a digit that has changed would leave items out.
+/// </summary>
 internal sealed record CheckpointText(string Source, bool IsComplete, bool HasKeys, DoneItems Done)
 {
-    private const string Header = "weir checkpoint 1";
-    private const string Footer = "end";
+    private const string Header = "weir checkpoint 2";
+
+    // UTF-8 has no halves of pairs, and PostgreSQL no U+0000.
+    private static readonly SearchValues<char> Special = SearchValues.Create("\\\n\r\0");
 
     public static CheckpointText? Parse(string text)
     {
+        int end = text.LastIndexOf("end ", StringComparison.Ordinal);
         string[] lines = text.Split('\n');
-        if (lines.Length < 6 || lines[0] != Header || lines[^1].Length > 0 || lines[^2] != Footer)
+        if (end < 0 || lines.Length < 6 || lines[0] != Header || text[end..] != Footer(text.AsSpan(0, end)))
         {
             return null;
         }
@@ -314,7 +395,7 @@ internal sealed record CheckpointText(string Source, bool IsComplete, bool HasKe
                 : DoneItems.Of(lines[4..^2].Select(RangeOf));
             return new CheckpointText(Unescaped(lines[1]), lines[2] == "complete", hasKeys, done);
         }
-        catch (Exception e) when (e is FormatException or OverflowException)
+        catch (Exception e) when (e is FormatException or OverflowException or ArgumentOutOfRangeException)
         {
             return null;
         }
@@ -335,7 +416,8 @@ internal sealed record CheckpointText(string Source, bool IsComplete, bool HasKe
             text.Append(Escaped(key)).Append('\n');
         }
 
-        return text.Append(Footer).Append('\n').ToString();
+        string content = text.ToString();
+        return content + Footer(content);
     }
 
     /// <summary>A range as a line.</summary>
@@ -351,9 +433,49 @@ internal sealed record CheckpointText(string Source, bool IsComplete, bool HasKe
         return ends.Length <= 2 && first <= last && last < long.MaxValue ? (first, last + 1) : throw new FormatException();
     }
 
-    private static string Escaped(string text) => text.AsSpan().IndexOfAny('\\', '\n', '\r') < 0
-        ? text
-        : text.Replace("\\", "\\\\", StringComparison.Ordinal).Replace("\n", "\\n", StringComparison.Ordinal).Replace("\r", "\\r", StringComparison.Ordinal);
+    private static string Footer(ReadOnlySpan<char> content)
+    {
+        uint sum = uint.MaxValue;
+        ReadOnlySpan<ulong> blocks = MemoryMarshal.Cast<char, ulong>(content);
+        foreach (ulong block in blocks)
+        {
+            sum = BitOperations.Crc32C(sum, block);
+        }
+
+        foreach (char rest in content[(blocks.Length * sizeof(ulong) / sizeof(char))..])
+        {
+            sum = BitOperations.Crc32C(sum, rest);
+        }
+
+        return string.Create(CultureInfo.InvariantCulture, $"end {sum:x8}\n");
+    }
+
+    private static string Escaped(string text)
+    {
+        if (text.AsSpan().IndexOfAny(Special) < 0 && text.AsSpan().IndexOfAnyInRange('\uD800', '\uDFFF') < 0)
+        {
+            return text;
+        }
+
+        StringBuilder escaped = new();
+        for (int i = 0; i < text.Length; i++)
+        {
+            if (i + 1 < text.Length && char.IsSurrogatePair(text[i], text[i + 1]))
+            {
+                escaped.Append(text, i++, 2);
+            }
+            else if (Special.Contains(text[i]) || char.IsSurrogate(text[i]))
+            {
+                escaped.Append(CultureInfo.InvariantCulture, $"\\{(int)text[i]:x4}");
+            }
+            else
+            {
+                escaped.Append(text[i]);
+            }
+        }
+
+        return escaped.ToString();
+    }
 
     private static string Unescaped(string line)
     {
@@ -365,8 +487,14 @@ internal sealed record CheckpointText(string Source, bool IsComplete, bool HasKe
         StringBuilder text = new();
         for (int i = 0; i < line.Length; i++)
         {
-            char next = line[i] == '\\' && i + 1 < line.Length ? line[++i] switch { 'n' => '\n', 'r' => '\r', var other => other } : line[i];
-            text.Append(next);
+            if (line[i] != '\\')
+            {
+                text.Append(line[i]);
+                continue;
+            }
+
+            text.Append((char)ushort.Parse(line.AsSpan(i + 1, 4), NumberStyles.AllowHexSpecifier, CultureInfo.InvariantCulture));
+            i += 4;
         }
 
         return text.ToString();

@@ -51,7 +51,7 @@ public static class FailureReport
     {
         bool isCsv = IsCsv(path);
         string text = File.ReadAllText(path);
-        return isCsv ? ItemsOfCsv(text) : [.. text.Split('\n', StringSplitOptions.RemoveEmptyEntries).Select(ItemOfJson)];
+        return isCsv ? ItemsOfCsv(text) : [.. text.Split('\n').Where(static line => !string.IsNullOrWhiteSpace(line)).Select(ItemOfJson)];
     }
 
     private static int Write(IEnumerable<(string Item, ItemDetails? Details, ItemStatus Status, Exception? Error)> outcomes, string path)
@@ -83,9 +83,7 @@ public static class FailureReport
             }
         }
 
-        CheckpointDisk.Real.Write(path + ".new", Encoding.UTF8.GetBytes(text.ToString()));
-        CheckpointDisk.Real.Flush(path + ".new");
-        CheckpointDisk.Real.Rename(path + ".new", path);
+        CheckpointDisk.Real.Replace(path, text.ToString());
         return count;
     }
 
@@ -143,40 +141,51 @@ public static class FailureReport
         }
 
         List<string> items = [];
-        int at = EndOfLine(text, 0);
+        int at = text.IndexOf('\n', StringComparison.Ordinal) is >= 0 and var header ? header + 1 : text.Length;
         while (at < text.Length)
         {
-            if (text[at] != '"')
+            // People edit reports, and leave empty lines.
+            if (text[at] is '\r' or '\n')
             {
-                int end = text.IndexOf(',', at);
-                items.Add(end < 0 ? throw new FormatException("The last line of the report is not whole.") : text[at..end]);
-            }
-            else
-            {
-                int end = at + 1;
-                while (end < text.Length && (text[end] != '"' || (end + 1 < text.Length && text[end + 1] == '"')))
-                {
-                    end += text[end] == '"' ? 2 : 1;
-                }
-
-                items.Add(text[(at + 1)..Math.Min(end, text.Length)].Replace("\"\"", "\"", StringComparison.Ordinal));
+                at++;
+                continue;
             }
 
-            at = EndOfLine(text, at);
+            string item = CellOf(text, ref at);
+            if (at == text.Length || text[at] != ',')
+            {
+                throw new FormatException($"The line of the report that begins with the item {item} is not whole.");
+            }
+
+            items.Add(item);
+            while (at < text.Length && text[at] == ',')
+            {
+                at++;
+                CellOf(text, ref at);
+            }
         }
 
         return items;
     }
 
-    // The start of the next line: a line break between quotes ends none.
-    private static int EndOfLine(string text, int at)
+    // The text up to the next comma or end of a line that is not between quotes, which is at then.
+    private static string CellOf(string text, ref int at)
     {
-        bool isQuoted = false;
-        while (at < text.Length && (isQuoted || text[at] != '\n'))
+        int start = at;
+        if (at == text.Length || text[at] != '"')
         {
-            isQuoted ^= text[at++] == '"';
+            int length = text.AsSpan(at).IndexOfAny(",\r\n");
+            at = length < 0 ? text.Length : at + length;
+            return text[start..at];
         }
 
-        return at + 1;
+        do
+        {
+            // A quote within the text stands twice.
+            int quote = text.IndexOf('"', at + 1);
+            at = quote >= 0 ? quote + 1 : throw new FormatException("The report is not whole: its last text has no closing quote.");
+        }
+        while (at < text.Length && text[at] == '"');
+        return text[(start + 1)..(at - 1)].Replace("\"\"", "\"", StringComparison.Ordinal);
     }
 }

@@ -2,7 +2,9 @@ using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 using Weir.Core;
+using Weir.Core.Sinks;
 using Weir.Core.Sources;
 
 namespace Weir.Checkpoints;
@@ -43,12 +45,12 @@ internal sealed class ResumeSession : ILanes
     private string _source = "";
     private bool _isSourceCertain;
     private Gap[] _gaps = [];
-    private HashSet<string>? _doneBefore;
     private OpenCheckpoint? _open;
     private bool _followsItems;
     private ITimer? _timer;
 
-    // Of the reader of the source, one at a time.
+    // Of the reader of the source, one at a time. The keys that were done before the run, and those that it has read: whether it has.
+    private readonly Dictionary<string, bool> _keys = new(StringComparer.Ordinal);
     private long _read;
     private long _batched;
     private int _gap;
@@ -258,7 +260,11 @@ internal sealed class ResumeSession : ILanes
 
         _done = saved.Done;
         _gaps = _done.Gaps();
-        _doneBefore = _openKeys is null ? null : _done.KeySet();
+        foreach (string key in _done.AllKeys)
+        {
+            _keys.TryAdd(key, false);
+        }
+
         _checkpoint.OnResume?.Invoke(_done.Count);
     }
 
@@ -287,7 +293,16 @@ internal sealed class ResumeSession : ILanes
         else
         {
             string key = ((Func<T, string>)_checkpoint.Key!)(item);
-            isLeft = _doneBefore is null || !_doneBefore.Contains(key);
+            ref bool wasRead = ref CollectionsMarshal.GetValueRefOrAddDefault(_keys, key, out bool isDone);
+            if (wasRead)
+            {
+                throw new InvalidOperationException(
+                    $"Two items of the source have the key {key}: each item needs a key of its own, or the checkpoint {_checkpoint.Store.Name} could not tell which "
+                        + "of them is done.");
+            }
+
+            wasRead = true;
+            isLeft = !isDone;
             if (isLeft)
             {
                 Open(key);
@@ -308,15 +323,15 @@ internal sealed class ResumeSession : ILanes
 
     private void Open(string key)
     {
+        if (_keys.Count > MostKeys)
+        {
+            throw new InvalidOperationException(
+                $"The checkpoint {_checkpoint.Store.Name} would keep more than {ExceptionText.Number(MostKeys)} keys: go by position, or split the source.");
+        }
+
         lock (_lock)
         {
-            if (_done.Keys + _openKeys!.Count >= MostKeys)
-            {
-                throw new InvalidOperationException(
-                    $"The checkpoint {_checkpoint.Store.Name} would note more than {MostKeys:N0} keys: go by position, or split the source.");
-            }
-
-            _openKeys[_read] = key;
+            _openKeys![_read] = key;
         }
 
         _open!.Began(key);
@@ -466,8 +481,8 @@ internal sealed class ResumeSession : ILanes
             }
 
             throw new IOException(
-                $"The checkpoint {_checkpoint.Store.Name} could not be saved, so the run has stopped: {e.Message} The next run repeats what was done since the "
-                    + "last save.",
+                $"The checkpoint {_checkpoint.Store.Name} could not be saved, so the run has stopped: {e.Message.TrimEnd('.')}. The next run repeats what was done "
+                    + "since the last save.",
                 e);
         }
     }

@@ -143,8 +143,40 @@ internal static class OperatorRun
         ParallelRunOptions options,
         string operation,
         string call,
+        CancellationToken cancellationToken) => Resumed<TItem, TResult, (long Index, TResult Result), TResult>(
+        source,
+        options,
+        (items, run) => StreamOf<TItem, TResult, (long Index, TResult Result)>(
+            run,
+            (output, enumeratorToken) => Start(
+                items,
+                selector,
+                new NumberedStreamSink<TResult>(output),
+                run,
+                StreamSettings(run, run.ErrorMode, output, operation),
+                null,
+                operation,
+                cancellationToken,
+                enumeratorToken),
+            run.Output.DisposeUnusedResults ? UnusedOf.NumberedResults<TResult>(run) : null,
+            call,
+            cancellationToken),
+        static result => result.Index,
+        static result => result.Result,
+        call,
+        cancellationToken);
+
+    /// <summary>A stream with a checkpoint: each enumeration has a session and a run of its own.</summary>
+    private static ResumedStream<TNumbered, TValue> Resumed<TItem, TResult, TNumbered, TValue>(
+        Func<Source<TItem>> source,
+        ParallelRunOptions options,
+        Func<Source<TItem>, ParallelRunOptions, IAsyncEnumerable<TNumbered>> start,
+        Func<TNumbered, long> doneIndexOf,
+        Func<TNumbered, TValue> valueOf,
+        string call,
         CancellationToken cancellationToken)
     {
+        // Now, and not when somebody enumerates it.
         CheckTypes<TItem, TResult>(options);
         TaskCalls.RefuseTasks(typeof(TResult), call);
         return new(
@@ -152,25 +184,10 @@ internal static class OperatorRun
             {
                 Source<TItem> items = source();
                 ResumeSession session = ResumedRun.SessionOf(items);
-                ParallelRunOptions run = options with { Resume = null, Session = session };
-                return (session, StreamOf<TItem, TResult, (long Index, TResult Result)>(
-                    run,
-                    (output, enumeratorToken) => Start(
-                        items,
-                        selector,
-                        new NumberedStreamSink<TResult>(output),
-                        run,
-                        StreamSettings(run, run.ErrorMode, output, operation),
-                        null,
-                        operation,
-                        cancellationToken,
-                        enumeratorToken),
-                    run.Output.DisposeUnusedResults ? UnusedOf.NumberedResults<TResult>(run) : null,
-                    call,
-                    cancellationToken));
+                return (session, start(items, options with { Resume = null, Session = session }));
             },
-            static result => result.Index,
-            static result => result.Result,
+            doneIndexOf,
+            valueOf,
             cancellationToken);
     }
 
@@ -506,21 +523,15 @@ internal static class OperatorRun
         ParallelRunOptions options,
         string operation,
         string call,
-        CancellationToken cancellationToken)
-    {
-        CheckTypes<TItem, TResult>(options);
-        TaskCalls.RefuseTasks(typeof(TResult), call);
-        return new ResumedStream<(int Index, ItemOutcome<TItem, TResult> Outcome), (int Index, ItemOutcome<TItem, TResult> Outcome)>(
-            () =>
-            {
-                Source<TItem> items = source();
-                ResumeSession session = ResumedRun.SessionOf(items);
-                return (session, OutcomesStreamOf(() => items, selector, options with { Resume = null, Session = session }, operation, call, cancellationToken));
-            },
+        CancellationToken cancellationToken) =>
+        Resumed<TItem, TResult, (int Index, ItemOutcome<TItem, TResult> Outcome), (int Index, ItemOutcome<TItem, TResult> Outcome)>(
+            source,
+            options,
+            (items, run) => OutcomesStreamOf(() => items, selector, run, operation, call, cancellationToken),
             ResumedRun.DoneIndexOf,
             static outcome => outcome,
+            call,
             cancellationToken);
-    }
 
     private static PumpStream<(int Index, ItemOutcome<TItem, TResult> Outcome)> OutcomesStreamOf<TItem, TResult>(
         Func<Source<TItem>> source,

@@ -165,6 +165,7 @@ public sealed class CheckpointTests : IDisposable
         IOException e = await Assert.ThrowsAsync<IOException>(() => Items(50).ForEachParallelAsync((i, _) => Call(i), options));
         Assert.Contains("could not be saved, so the run has stopped: No space left on device.", e.Message, StringComparison.Ordinal);
         Assert.InRange(ran.Count, 11, 16);
+        Assert.Equal(["done"], disk.Names);
         disk.Before = static _ => { };
         List<int> again = await Items(50).SelectParallelAsync(static (i, _) => new ValueTask<int>(i), options);
 
@@ -180,6 +181,81 @@ public sealed class CheckpointTests : IDisposable
         InvalidOperationException e = await Assert.ThrowsAsync<InvalidOperationException>(() => RestAsync(Checkpoint.File(Done), 3));
         Assert.StartsWith($"{Done} is no checkpoint of Weir", e.Message, StringComparison.Ordinal);
         Assert.Equal("my notes\n", await File.ReadAllTextAsync(Done));
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData("folder", "cannot be used: it is a folder.")]
+    [InlineData("nowhere/done", "cannot be used: Could not find a part of the path")]
+    [InlineData("taken", "cannot be used: Access to the path")]
+    public async Task AFileThatCannotBeACheckpoint_IsOneSentence(string name, string sentence)
+    {
+        Directory.CreateDirectory(Path.Combine(_folder, "folder"));
+        Directory.CreateDirectory(Path.Combine(_folder, "taken.lock"));
+        string path = Path.Combine(_folder, name);
+        IOException e = await Assert.ThrowsAsync<IOException>(() => RestAsync(Checkpoint.File(path), 3));
+        Assert.StartsWith($"The checkpoint {path} {sentence}", e.Message, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task ASourceFileThatCannotBeRead_IsOneSentence()
+    {
+        string none = Path.Combine(_folder, "none.csv");
+        IOException e = await Assert.ThrowsAsync<IOException>(() => RestAsync(Checkpoint.File(Done).OfFile(none), 3));
+        Assert.StartsWith($"The source {none} cannot be used: Could not find file", e.Message, StringComparison.Ordinal);
+        e = await Assert.ThrowsAsync<IOException>(() => RestAsync(Checkpoint.File(Done).OfFile(_folder), 3));
+        Assert.Equal($"The source {_folder} cannot be used: it is a folder.", e.Message);
+
+        // The refused run has let go of the checkpoint.
+        Assert.Equal(3, (await RestAsync(Checkpoint.File(Done), 3)).Count);
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public void ACheckpointThatIsCutOrChanged_IsRefused(bool byKey)
+    {
+        DoneItems done = byKey ? new DoneItems([], ["12", "end 1", "\uD83D\uDE00"], 3) : DoneItems.Of([(0, 19), (30, 40)]);
+        string whole = new CheckpointText("orders 2026-11-29", false, byKey, done).ToString();
+        Assert.Equal(done.Count, CheckpointText.Parse(whole)!.Done.Count);
+        for (int at = 0; at < whole.Length; at++)
+        {
+            Assert.Null(CheckpointText.Parse(whole[..at]));
+            Assert.Null(CheckpointText.Parse(whole[..at] + (char)(whole[at] ^ 1) + whole[(at + 1)..]));
+            Assert.Null(CheckpointText.Parse(whole[..at] + whole[(at + 1)..]));
+            Assert.Null(CheckpointText.Parse(whole.Insert(at, "0")));
+        }
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task TwoItemsOfOneKey_AreRefused()
+    {
+        Checkpoint checkpoint = Checkpoint.File(Done).By(static (string item) => item[..1]);
+        ParallelRunOptions options = Options(checkpoint) with { MaxDegreeOfParallelism = 1 };
+
+        // If the first were noted as done, the second, which fails, would be left out of the next run.
+        string[] items = ["a1", "b1", "a2"];
+        InvalidOperationException e = await Assert.ThrowsAsync<InvalidOperationException>(() => items.ForEachParallelAsync(
+            (item, _) => item == "a2" ? throw new TestException() : default(ValueTask), options));
+        Assert.Equal(
+            $"Two items of the source have the key a: each item needs a key of its own, or the checkpoint {Done} could not tell which of them is done.", e.Message);
+
+        // So would one whose key an earlier run has done.
+        await Assert.ThrowsAsync<InvalidOperationException>(() => items.ForEachParallelAsync(static (_, _) => default(ValueTask), options));
+        await items[..2].ForEachParallelAsync(static (_, _) => throw new TestException(), options);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task KeysOfAnyText_AreToldApart()
+    {
+        // Halves of surrogate pairs, which UTF-8 does not have, and what its readers put in their place.
+        string[] keys = ["\uD800", "\uDC00", "\uDC00\uD800", "\uFFFD", "\uD83D\uDE00", "\0", "\\", "\\d800", "\r", "\n", "\uFEFF", ""];
+        foreach (string left in keys)
+        {
+            File.Delete(Done);
+            ParallelRunOptions options = Options(Checkpoint.File(Done).By(static (string key) => key));
+            await keys.ForEachParallelAsync((key, _) => key == left ? throw new TestException() : default(ValueTask), options);
+            Assert.Equal([left], await keys.SelectParallelAsync(static (key, _) => new ValueTask<string>(key), options));
+        }
     }
 
     [Fact(Timeout = 60_000)]

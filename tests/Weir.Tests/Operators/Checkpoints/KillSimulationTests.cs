@@ -143,12 +143,10 @@ public class KillSimulationTests
                 Assert.True(all.Select(static e => e.Life).Distinct().Count() == all.Length, $"{world}: item {effects.Key} twice in one run");
 
                 // In a stream, the effect is the consumer's, and nobody else knows when it comes back.
-                TimeSpan atMost = Second * (_losesPower ? 2 : 1);
                 foreach ((_, TimeSpan at, int life) in all[..^1])
                 {
-                    // A power failure may take the last save of a run that had ended before, too.
-                    Assert.True(_ends[life].Killed || _losesPower, $"{world}: item {effects.Key} was repeated after a run that ended by itself, {life}");
-                    Assert.True(IsStream || !_ends[life].Killed || _ends[life].At - at <= atMost, $"{world}: item {effects.Key} of {at} was repeated after a kill at {_ends[life].At}");
+                    Assert.True(_ends[life].Killed, $"{world}: item {effects.Key} was repeated after a run that ended by itself, {life}");
+                    Assert.True(IsStream || !_ends[life].Killed || _ends[life].At - at <= Second, $"{world}: item {effects.Key} of {at} was repeated after a kill at {_ends[life].At}");
                 }
             }
 

@@ -25,7 +25,7 @@ internal sealed class ModelDisk : CheckpointDisk
 
     public override string? Read(string path) => _files.TryGetValue(path, out byte[]? content) ? System.Text.Encoding.UTF8.GetString(content) : null;
 
-    public override void Write(string path, byte[] content)
+    protected override void Write(string path, byte[] content)
     {
         Before("write");
         if (!IsDead())
@@ -35,7 +35,7 @@ internal sealed class ModelDisk : CheckpointDisk
         }
     }
 
-    public override void Flush(string path)
+    protected override void Flush(string path)
     {
         Before("flush");
         if (!IsDead())
@@ -44,7 +44,7 @@ internal sealed class ModelDisk : CheckpointDisk
         }
     }
 
-    public override void Rename(string from, string to)
+    protected override void Rename(string from, string to)
     {
         Before("rename");
         if (!IsDead())
@@ -64,6 +64,17 @@ internal sealed class ModelDisk : CheckpointDisk
             Saves++;
         }
     }
+
+    protected override void FlushFolderOf(string path)
+    {
+        Before("flush folder");
+        if (!IsDead())
+        {
+            _lastRename = null;
+        }
+    }
+
+    protected override void Delete(string path) => _files.Remove(path);
 
     /// <summary>The process is gone. Its files are as it left them.</summary>
     public void Kill() => _held.Clear();
