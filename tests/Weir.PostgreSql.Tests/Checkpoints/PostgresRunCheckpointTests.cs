@@ -109,7 +109,7 @@ public sealed class PostgresRunCheckpointTests(PostgresServer server) : QueueTes
         await Enumerable.Range(0, 1).ForEachParallelAsync(
             async (i, token) =>
             {
-                happened.Enqueue(await import.ProcessAsync(i, (t, _) => AddAsync(t, $"{i}"), token));
+                happened.Enqueue(await AddAsync(import, i, token));
                 happened.Enqueue(await import.ProcessAsync(i, Source.CreateBatch(), token));
                 if (attempts++ == 0)
                 {
@@ -127,7 +127,7 @@ public sealed class PostgresRunCheckpointTests(PostgresServer server) : QueueTes
             await Enumerable.Range(5, 2).Select(static i => i - 4).ForEachParallelAsync(
                 async (i, token) =>
                 {
-                    Assert.True(await import.ProcessAsync(i - 1, (t, _) => AddAsync(t, $"{i}"), token));
+                    Assert.True(await AddAsync(import, i - 1, token, by: 1));
                     throw new FormatException();
                 },
                 options);
@@ -148,7 +148,7 @@ public sealed class PostgresRunCheckpointTests(PostgresServer server) : QueueTes
                 if (i == 1)
                 {
                     await waits.WaitAsync();
-                    Assert.True(await import.ProcessAsync(1, (t, _) => AddAsync(t, "1"), token));
+                    Assert.True(await AddAsync(import, 1, token));
                     return;
                 }
 
@@ -197,7 +197,7 @@ public sealed class PostgresRunCheckpointTests(PostgresServer server) : QueueTes
             {
                 started.Open();
                 await gate.WaitAsync();
-                await import.ProcessAsync(i, (t, _) => AddAsync(t, $"{i}"), token);
+                await AddAsync(import, i, token);
             },
             new ParallelRunOptions { Resume = import.AsCheckpoint() });
         await started.WaitAsync();
@@ -211,7 +211,7 @@ public sealed class PostgresRunCheckpointTests(PostgresServer server) : QueueTes
         // Another name, and the same in another schema, are not concerned.
         PostgresRunCheckpoint other = new(Source, "other", Schema);
         await Enumerable.Range(3, 1).ForEachParallelAsync(
-            async (i, token) => await other.ProcessAsync(0, (t, _) => AddAsync(t, $"{i}"), token), new ParallelRunOptions { Resume = other.AsCheckpoint() });
+            async (i, token) => await AddAsync(other, 0, token, by: i), new ParallelRunOptions { Resume = other.AsCheckpoint() });
         gate.Open();
         await first;
         await AssertEachOnceAsync(4);
@@ -232,7 +232,7 @@ public sealed class PostgresRunCheckpointTests(PostgresServer server) : QueueTes
                 await gate.WaitAsync();
                 NpgsqlBatch batch = Source.CreateBatch();
                 batch.BatchCommands.Add(new NpgsqlBatchCommand(Insert(Schema, $"{i}")));
-                await (inABatch ? first.ProcessAsync(i, batch, CancellationToken.None) : first.ProcessAsync(i, (t, _) => AddAsync(t, $"{i}"), CancellationToken.None));
+                await (inABatch ? first.ProcessAsync(i, batch, CancellationToken.None) : AddAsync(first, i, CancellationToken.None));
             },
             new ParallelRunOptions { MaxDegreeOfParallelism = 2, ErrorMode = ErrorMode.CollectAndContinue, Resume = first.AsCheckpoint().OfVersion("items", "1") });
         await started.WaitAsync();
@@ -263,12 +263,12 @@ public sealed class PostgresRunCheckpointTests(PostgresServer server) : QueueTes
             {
                 Assert.Equal("items 2 false", await ScalarAsync<string>($"SELECT source || ' ' || is_complete FROM {SqlName.Quote(Schema)}.runs"));
                 Assert.Equal(0, await ScalarAsync<long>($"SELECT count(*) FROM {Rows}"));
-                await import.ProcessAsync(i, (t, _) => AddAsync(t, $"{10 + i}"), token);
+                await AddAsync(import, i, token, by: 10);
                 throw new FormatException();
             },
             options));
         await Enumerable.Range(0, 10).ForEachParallelAsync(
-            async (i, token) => await import.ProcessAsync(i, (t, _) => AddAsync(t, $"{10 + i}"), token), options);
+            async (i, token) => await AddAsync(import, i, token, by: 10), options);
         await AssertEachOnceAsync(20);
     }
 
@@ -334,6 +334,17 @@ public sealed class PostgresRunCheckpointTests(PostgresServer server) : QueueTes
 
         async Task<InvalidOperationException> RefusedAsync(string key) =>
             await Assert.ThrowsAsync<InvalidOperationException>(async () => await import.ProcessAsync(key, static (_, _) => default));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task TwoItemsOfOneKey_AreRefused_BeforeTheSecondRuns()
+    {
+        PostgresRunCheckpoint import = await NewAsync();
+        InvalidOperationException e = await Assert.ThrowsAsync<InvalidOperationException>(() => Enumerable.Range(0, 3).ForEachParallelAsync(
+            async (i, token) => Assert.True(await import.ProcessAsync(i / 2, (t, _) => AddAsync(t, $"{i}"), token)),
+            new ParallelRunOptions { MaxDegreeOfParallelism = 1, Resume = import.AsCheckpoint().By(static (int i) => i / 2) }));
+        Assert.Equal("Two items of the source have the key 0: each item needs a key of its own, or the checkpoint import could not tell which of them is done.", e.Message);
+        await AssertEachOnceAsync(1);
     }
 
     /// <summary><c>WEIR_KILLS=200</c> kills more often than a run of all tests has time for.</summary>
@@ -509,6 +520,10 @@ public sealed class PostgresRunCheckpointTests(PostgresServer server) : QueueTes
         await using NpgsqlCommand insert = new(Insert(Schema, value), transaction.Connection);
         await insert.ExecuteNonQueryAsync();
     }
+
+    // Does an item: adds its number, or one that is greater, to the effects.
+    private ValueTask<bool> AddAsync(PostgresRunCheckpoint import, int item, CancellationToken token, int by = 0) =>
+        import.ProcessAsync(item, (transaction, _) => AddAsync(transaction, $"{item + by}"), token);
 
     private async Task AssertEachOnceAsync(int count)
     {
