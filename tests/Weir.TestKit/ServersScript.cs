@@ -9,7 +9,11 @@ public static class ServersScript
 {
     /// <summary>Runs it.</summary>
     /// <param name="folder">The folder of servers of their own; null for those that all tests share.</param>
-    public static async Task<(int Code, string Output, string Error)> RunAsync(string? folder, params string[] arguments)
+    public static Task<(int Code, string Output, string Error)> RunAsync(string? folder, params string[] arguments) => RunAsync(folder, new Dictionary<string, string>(), arguments);
+
+    /// <summary>Runs it in a changed environment.</summary>
+    public static async Task<(int Code, string Output, string Error)> RunAsync(
+        string? folder, Dictionary<string, string> environment, params string[] arguments)
     {
         var start = new ProcessStartInfo(Path.Combine(Repository.Root, "eng", "services"), arguments)
         {
@@ -18,6 +22,11 @@ public static class ServersScript
         if (folder is not null)
         {
             start.Environment["WEIR_SERVICES"] = folder;
+        }
+
+        foreach ((string name, string value) in environment)
+        {
+            start.Environment[name] = value;
         }
 
         using Process process = Process.Start(start)!;

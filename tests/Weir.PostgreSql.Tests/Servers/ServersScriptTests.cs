@@ -57,6 +57,57 @@ public sealed class ServersScriptTests : IAsyncDisposable
         }
     }
 
+    [Fact(Timeout = Limit)]
+    public async Task UpWhile_WhileTheFilesOfTheLastOneAreRemoved_HasServersOfItsOwn()
+    {
+        // An rm that begins with the lock, and goes on when the test lets it.
+        string tools = Directory.CreateTempSubdirectory("weir-script-rm-").FullName;
+        string rm = Path.Combine(tools, "rm");
+        await File.WriteAllTextAsync(
+            rm,
+            $"""
+            #!/bin/sh
+            if [ "$1" = -rf ] && [ -e "$2/lock" ]; then
+                /bin/rm -f "$2/lock"
+                touch '{tools}/removing'
+                while [ ! -e '{tools}/go' ]; do sleep 0.05; done
+                /bin/rm "$@"
+                touch '{tools}/removed'
+            else
+                exec /bin/rm "$@"
+            fi
+            """,
+            CancellationToken.None);
+        if (!OperatingSystem.IsWindows())
+        {
+            File.SetUnixFileMode(rm, UnixFileMode.UserRead | UnixFileMode.UserExecute);
+        }
+
+        using Process first = Sleep();
+        using Process second = Sleep();
+        try
+        {
+            (int code, _, string error) = await RunAsync("up", "--while", Number(first), "postgres");
+            Assert.SkipWhen(code != 0, $"No server can be started here: {error}");
+            Task leaves = ServersScript.RunAsync(_folder, new Dictionary<string, string> { ["PATH"] = $"{tools}:{Environment.GetEnvironmentVariable("PATH")}" }, "leave", Number(first));
+            await Guard.UntilAsync(() => File.Exists(Path.Combine(tools, "removing")), "The end of the first");
+            Assert.Equal(0, (await RunAsync("up", "--while", Number(second), "postgres")).Code);
+            await File.WriteAllTextAsync(Path.Combine(tools, "go"), "", CancellationToken.None);
+            await leaves;
+            Assert.True(File.Exists(Path.Combine(tools, "removed")));
+            Assert.Contains("postgres: up", (await RunAsync("status")).Output, StringComparison.Ordinal);
+            Assert.Equal([_folder], Directory.GetDirectories(Path.GetTempPath(), Path.GetFileName(_folder) + "*"));
+        }
+        finally
+        {
+            first.Kill();
+            second.Kill();
+            await File.WriteAllTextAsync(Path.Combine(tools, "go"), "", CancellationToken.None);
+            await RunAsync("leave", Number(second));
+            Directory.Delete(tools, recursive: true);
+        }
+    }
+
     [Theory]
     [InlineData("up --while x", "services: 'x' is not the number of a process.")]
     [InlineData("up --while", "services: --while needs the number of a process.")]
