@@ -9,9 +9,9 @@ namespace Weir.Terminal;
 //
 // Bars are the last lines of what is written, and the cursor stands below them at the start of a line, visible. So a frame begins by going up as many lines as
 // the last one has drawn, draws over them, and erases what is left. It is one write. A program that is killed between two of these leaves whole lines, and
-// nothing that must be put back. Lines are cut at the edge in the same write, so that a window which has just become narrower does not count one line as two.
+// nothing that must be put back. Bars are cut at the edge in the same write, so that a window which has just become narrower does not count one line as two.
 //
-// A bar that has ended becomes a line of text above those that go on.
+// A bar that has ended becomes a line of text above those that go on, which is broken where it is longer than the terminal is wide.
 //
 // While there are bars, writers in the place of Console.Out and Console.Error take the frame away before the program's text (LinesAbove). After a text that
 // does not end its line, there is no frame until the rest has come, because a frame would begin in the middle of a line.
@@ -196,8 +196,12 @@ internal sealed class BarDisplay
             lines = [.. lines.Take(most - 1), [new Segment($"and {BarState.Grouped(bars.Count - most + 1)} more")]];
         }
 
-        List<Segment> frame = [Segment.Control((_isInLine ? "\n" : "") + UpTo(width + 1) + "\e[?7l")];
-        foreach (IReadOnlyList<Segment> line in above.Select(static text => (IReadOnlyList<Segment>)[new Segment(text)]).Concat(lines))
+        // A line that stays is broken at the edge as any other, so that nothing of it is lost. What it stands on is erased first, because some terminals take the
+        // character at the edge away with what follows it.
+        List<Segment> frame = [Segment.Control((_isInLine ? "\n" : "") + UpTo(width + 1) + (above.Length > 0 ? "\e[J" : ""))];
+        frame.AddRange(above.SelectMany(static line => (Segment[])[new Segment(line), Segment.Control("\n")]));
+        frame.Add(Segment.Control("\e[?7l"));
+        foreach (IReadOnlyList<Segment> line in lines)
         {
             frame.AddRange(line);
             frame.Add(Segment.Control("\e[K\n"));

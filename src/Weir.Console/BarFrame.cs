@@ -55,7 +55,7 @@ internal static class BarFrame
         for (int i = 0; i < bars.Count; i++)
         {
             List<Segment> line = [new(Fit(bars[i].Name, name, isUnicode) + new string(' ', Gap))];
-            line.AddRange(Bar(bars[i], bar, isUnicode));
+            line.AddRange(Bar(bars[i], bar, isUnicode, hasCount: widths[Count] > 0));
             for (int column = 0; column < Columns; column++)
             {
                 if (widths[column] > 0)
@@ -100,7 +100,7 @@ internal static class BarFrame
         bar.Failed > 0 ? $"{BarState.Grouped(bar.Failed)} failed" : "",
     ];
 
-    private static IEnumerable<Segment> Bar(BarState bar, int width, bool isUnicode)
+    private static IEnumerable<Segment> Bar(BarState bar, int width, bool isUnicode, bool hasCount)
     {
         if (bar.Percent is { } percent)
         {
@@ -111,7 +111,11 @@ internal static class BarFrame
         else
         {
             string turns = isUnicode ? "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏" : @"|/-\";
-            yield return new Segment(turns[(int)(bar.Elapsed / Turn % turns.Length)] + new string(' ', width - 1), Done);
+            yield return new Segment(turns[(int)(bar.Elapsed / Turn % turns.Length)].ToString(), Done);
+
+            // Where there is no room for the column, the count takes that of the bar: it is all there is to say.
+            string count = hasCount || bar.Count.Length + 2 > width ? "" : " " + bar.Count;
+            yield return new Segment(count.PadRight(width - 1));
         }
     }
 }

@@ -37,7 +37,8 @@ internal sealed record BarState
         ? $"{BytesText(read)}/{BytesText(bytes)}"
         : Total is { } total ? $"{Grouped(Ended)}/{Grouped(total)}" : Grouped(Ended);
 
-    public string RateText => IsPaused ? "paused" : $"{(Rate is > 0 and < 10 ? Fixed(Rate) : Grouped((long)Math.Round(Rate)))}/s";
+    /// <summary>How fast it is. Beside a count of bytes, it says that it counts items.</summary>
+    public string RateText => IsPaused ? "paused" : $"{(Rate is > 0 and < 10 ? Fixed(Rate) : Grouped((long)Math.Round(Rate)))}{(Bytes is null ? "" : " items")}/s";
 
     public static BarState Of(string name, ProgressSnapshot report) => new()
     {
@@ -71,7 +72,7 @@ internal sealed record BarState
         StringBuilder line = new($"{Name}: {Grouped(Ended)}{(Total is { } total ? $" of {Grouped(total)}" : "")}");
         if (Bytes is { Read: var read })
         {
-            line.Append($", {BytesText(read)}{(Bytes.Value.Total is { } bytes ? $" of {BytesText(bytes)}" : "")}");
+            line.Append($" {((Total ?? Ended) == 1 ? "item" : "items")}, {BytesText(read)}{(Bytes.Value.Total is { } bytes ? $" of {BytesText(bytes)}" : "")}");
         }
 
         if (Percent is { } percent && !isEnd)

@@ -49,9 +49,9 @@ public class BarTests
         Assert.Same(bytes, bar.Bytes);
         bytes.ReadExactly(new byte[750_000]);
         bar.OnProgress!(Of(5_000, 0, null, 10 * Second, false) with { BytesRead = bytes.BytesRead, TotalBytes = bytes.TotalBytes });
-        Assert.Equal("lines  " + new string('━', 33) + "  25 %  750 kB/3.0 MB  500/s  0:30 left", screen.Lines[0]);
+        Assert.Equal("lines  " + new string('━', 27) + "  25 %  750 kB/3.0 MB  500 items/s  0:30 left", screen.Lines[0]);
         bar.OnProgress!(Of(20_000, 0, null, 40 * Second, true) with { BytesRead = 3_000_000, TotalBytes = bytes.TotalBytes });
-        Assert.Equal(["lines: 20,000, 3.0 MB of 3.0 MB in 0:40, 500/s"], screen.Lines);
+        Assert.Equal(["lines: 20,000 items, 3.0 MB of 3.0 MB in 0:40, 500 items/s"], screen.Lines);
     }
 
     [Fact]
@@ -64,6 +64,37 @@ public class BarTests
         _time.Advance(Second);
         Report(bar, succeeded: 310, elapsed: TimeSpan.FromSeconds(3.1));
         Assert.Equal("feed  ⠙  310  100/s  0:03", screen.Lines[0]);
+    }
+
+    [Fact]
+    public void Bar_NoTotal_NarrowBesideOthers_HasItsCountInPlaceOfTheBar()
+    {
+        TerminalScreen screen = new(40, 24);
+        Report(ConsoleProgress.Bar("import", 200_000, On(screen)), succeeded: 68_000, total: 200_000, elapsed: 20 * Second);
+        _time.Advance(Second);
+        Report(ConsoleProgress.Bar("feed", options: On(screen)), succeeded: 6_159, elapsed: 2 * Second);
+        Assert.Equal(["import  " + new string('━', 14) + "  34 %  0:38 left", "feed    ⠋ 6,159" + new string(' ', 20) + "0:02"], screen.Lines);
+    }
+
+    [Fact]
+    public void Bar_ThatHasEnded_OnANarrowTerminal_IsALineOfWhichNothingIsLost()
+    {
+        TerminalScreen screen = new(40, 24);
+        ProgressOptions first = ConsoleProgress.Bar("import of customers", 15_000, On(screen));
+        ProgressOptions second = ConsoleProgress.Bar("other", 10, On(screen));
+        Report(first, succeeded: 500, total: 15_000, elapsed: Second);
+        _time.Advance(Second);
+        Report(second, succeeded: 5, total: 10, elapsed: Second);
+        Report(first, succeeded: 14_889, failed: 111, total: 15_000, elapsed: 4 * Second, isFinal: true);
+        Assert.Equal("import of customers: 15,000 of 15,000 in 0:04, 3,750/s, 111 failed", string.Concat(screen.Lines[..^1]));
+        Assert.StartsWith("other  ━", screen.Lines[^1], StringComparison.Ordinal);
+
+        // One of the width of the terminal, whose last character stands at the edge.
+        Report(second, succeeded: 10, total: 10, elapsed: Second, isFinal: true);
+        ProgressOptions third = ConsoleProgress.Bar("of forty cells.", 10, On(screen));
+        Report(third, succeeded: 10, total: 10, elapsed: 7 * Second, isFinal: true);
+        Assert.Equal(["other: 10 of 10 in 0:01, 10/s", "of forty cells.: 10 of 10 in 0:07, 1.4/s"], screen.Lines[^2..]);
+        Assert.True(screen is { HasCursor: true, IsAtEmptyLine: true, Wraps: true });
     }
 
     [Fact]
