@@ -22,9 +22,9 @@ internal static class TopCommand
         TextOption sort = TextOption.Of("--sort", null, "COLUMN", "What comes first: rate, failures or name. Default rate");
         Option<string[]> header = new("--header")
         {
-            HelpName = "NAME: VALUE",
-            Description = "A header for a page that lets in only some, such as \"Authorization: Bearer ...\". Can be given again. It is sent to that address alone, and "
-                + "never printed",
+            HelpName = "NAME: VALUE|@FILE",
+            Description = "A header for a page that lets in only some, such as \"Authorization: Bearer ...\", or a file with one on each line, which other users do "
+                + "not see among the arguments. Can be given again. It is sent to that address alone, and never printed",
         };
         Option<bool> once = new("--once") { Description = "Print one list and end, as it does where the output is no terminal" };
         Option<bool> json = new("--json") { Description = "Print one snapshot as JSON and end" };
@@ -39,7 +39,7 @@ internal static class TopCommand
                 : Enum.TryParse(by.Text, ignoreCase: true, out TopOrder known) && !char.IsDigit(by.Text[0]) ? known
                 : throw by.Bad("rate, failures or name");
             string? given = parsed.GetValue(target);
-            IReadOnlyList<(string, string)> headers = [.. (parsed.GetValue(header) ?? []).Select(TopSources.Header)];
+            IReadOnlyList<(string, string)> headers = [.. (parsed.GetValue(header) ?? []).SelectMany(TopSources.Headers)];
             if (given is null)
             {
                 IReadOnlyList<(int Id, string Name)> processes = host.Top.Processes?.Invoke() ?? TopSources.Processes();

@@ -31,16 +31,60 @@ internal static class TopSources
         : Uri.TryCreate(given, UriKind.Absolute, out Uri? address) && address.Scheme is "http" or "https" ? new PageSource(address!, interval, headers)
         : throw new BadInputException("top needs the number of a process, or an address that begins with http:// or https://.");
 
-    /// <summary>Reads a header. What is wrong with it is said without its text, which may be a secret.</summary>
-    public static (string Name, string Value) Header(string given)
+    /// <summary>
+    /// Reads a header, or those of a file, one a line: <c>@file</c>, as of curl, for what other users must not see among the arguments. What is wrong with one
+    /// is said without its text, which may be a secret.
+    /// </summary>
+    public static IReadOnlyList<(string Name, string Value)> Headers(string given)
+    {
+        const string header = "the name of a request header, a colon and a value of one line in ASCII";
+        if (!given.StartsWith('@'))
+        {
+            return Header(given) is { } one
+                ? [one]
+                : throw new BadInputException($"--header must be {header}, such as --header \"Authorization: Bearer ...\", or @ and a file with such lines.");
+        }
+
+        string file = TopView.Shown(given[1..]);
+        string[] lines;
+        try
+        {
+            lines = ReadLines(given[1..]);
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException or ArgumentException or NotSupportedException)
+        {
+            throw new BadInputException($"The file '{file}' of --header cannot be read: {e.Message.TrimEnd('.')}.");
+        }
+
+        List<(string, string)> headers = [];
+        for (int i = 0; i < lines.Length; i++)
+        {
+            if (lines[i].Trim() is { Length: > 0 } line)
+            {
+                headers.Add(Header(line) ?? throw new BadInputException($"Line {i + 1} of the file '{file}' of --header must be {header}."));
+            }
+        }
+
+        return headers.Count > 0 ? headers : throw new BadInputException($"The file '{file}' of --header must have a header, and it is empty.");
+    }
+
+    private static string[] ReadLines(string file)
+    {
+        const int most = 64 * 1024;
+
+        // The length of a pipe is not known, and a device may have no end.
+        char[] text = new char[most + 1];
+        using StreamReader reader = new(file);
+        int length = reader.ReadBlock(text);
+        return length <= most ? new string(text, 0, length).Split('\n') : throw new IOException("it has more than 64 kB");
+    }
+
+    private static (string Name, string Value)? Header(string given)
     {
         int colon = given.IndexOf(':', StringComparison.Ordinal);
         (string name, string value) = colon < 0 ? ("", "") : (given[..colon], given[(colon + 1)..].Trim());
         using HttpRequestMessage request = new();
-        return value.Length > 0 && value.All(static c => c is >= ' ' and <= '~') && request.Headers.TryAddWithoutValidation(name, value)
-            ? (name, value)
-            : throw new BadInputException(
-                "--header must be the name of a request header, a colon and a value of one line in ASCII, such as --header \"Authorization: Bearer ...\".");
+        return value.Length > 0 && value.All(static c => c is >= ' ' and <= '~') && request.Headers.TryAddWithoutValidation(name, value) ? (name, value) : null;
     }
 
     /// <summary>The processes of this machine that have Weir loaded, without this one.</summary>

@@ -189,7 +189,7 @@ internal sealed class TopView(TopOrder order)
             ("oldest", e.Queue?.OldestSeconds is { } oldest ? $"{Fixed(oldest)} s" : null),
             ("feeds", e.Feeds is { Count: > 0 } feeds ? string.Join(", ", feeds) : null),
             .. (e.Stages ?? []).Select(static s => (
-                $"stage {Shown(s.Name)}", (string?)$"busy {Share(s.Busy)}, idle {Share(s.Idle)}, blocked {Share(s.Blocked)}; {Count(s.Workers)} workers")),
+                $"stage {Shown(s.Name)}", (string?)$"busy {Share(s.Busy)}, idle {Share(s.Idle)}, blocked {Share(s.Blocked)}; {Count(s.Workers)} {(s.Workers == 1 ? "worker" : "workers")}")),
             ("bottleneck", e.Bottleneck?.Sentence),
             ("last error", e.LastError is { } error ? $"{error.Type}: {error.Message}" : null),
         ];
@@ -239,7 +239,10 @@ internal sealed class TopView(TopOrder order)
     private static IEnumerable<string> Wrapped(string text, int width)
     {
         StringBuilder line = new();
-        foreach (string word in text.Split(' '))
+
+        // A number and its sign stay on one line.
+        const string together = "\u00A0%";
+        foreach (string word in text.Replace(" %", together, StringComparison.Ordinal).Split(' ').Select(static word => word.Replace(together, " %", StringComparison.Ordinal)))
         {
             if (line.Length > 0 && line.Length + 1 + word.Length > width)
             {

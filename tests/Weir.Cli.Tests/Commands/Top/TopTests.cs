@@ -189,7 +189,42 @@ public sealed class TopTests
         LoadResult result = await RunAsync([page.Address, "--header", header]);
         Assert.Equal((1, ""), (result.ExitCode, result.Out));
         Assert.Equal(
-            "weir: --header must be the name of a request header, a colon and a value of one line in ASCII, such as --header \"Authorization: Bearer ...\".", result.Error.TrimEnd());
+            "weir: --header must be the name of a request header, a colon and a value of one line in ASCII, such as --header \"Authorization: Bearer ...\", or @ and a file with such lines.",
+            result.Error.TrimEnd());
+    }
+
+    [Fact]
+    public void Headers_OfAFile_AreItsLines()
+    {
+        using TemporaryFile file = new("X-User: Secret\r\n\n  Cookie: a=b; c=d  \n");
+        Assert.Equal([("X-User", "Secret"), ("Cookie", "a=b; c=d")], TopSources.Headers("@" + file.Path));
+        Assert.Equal([("X-User", "@Secret")], TopSources.Headers("X-User: @Secret"));
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData("", "The file '*' of --header must have a header, and it is empty.")]
+    [InlineData(" \n\n", "The file '*' of --header must have a header, and it is empty.")]
+    [InlineData("X-User: ada\n\nSecret", "Line 3 of the file '*' of --header must be the name of a request header, a colon and a value of one line in ASCII.")]
+    [InlineData("X-User: ada\nX-Other: Sécret", "Line 2 of the file '*' of --header must be the name of a request header, a colon and a value of one line in ASCII.")]
+    public async Task Top_HeadersOfAFileThatHasNone_AreOneSentenceWithoutTheirText(string text, string expected)
+    {
+        using Page page = new();
+        using TemporaryFile file = new(text);
+        LoadResult result = await RunAsync([page.Address, "--header", "@" + file.Path]);
+        Assert.Equal((1, ""), (result.ExitCode, result.Out));
+        Assert.Equal("weir: " + expected.Replace("*", file.Path, StringComparison.Ordinal), result.Error.TrimEnd());
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Top_HeadersOfAFileThatCannotBeRead_AreOneSentence()
+    {
+        using Page page = new();
+        using TemporaryFile file = new(new string('x', 70_000));
+        string none = file.Path + ".none";
+        Assert.Equal($"weir: The file '{none}' of --header cannot be read: Could not find file '{none}'.", (await RunAsync([page.Address, "--header", "@" + none])).Error.TrimEnd());
+        LoadResult result = await RunAsync([page.Address, "--header", "@" + file.Path]);
+        Assert.Equal($"weir: The file '{file.Path}' of --header cannot be read: it has more than 64 kB.", result.Error.TrimEnd());
+        Assert.StartsWith("weir: The file '' of --header cannot be read: ", (await RunAsync([page.Address, "--header", "@"])).Error, StringComparison.Ordinal);
     }
 
     [Fact(Timeout = 60_000)]
