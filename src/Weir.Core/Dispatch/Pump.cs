@@ -413,13 +413,22 @@ internal abstract partial class Pump : LiveRun, IRunHandle, RunControl.IRun, IUn
         (int executing, int waiting) = _workers.Inside();
         double busy = Math.Min(1, sample.Active / (double)Math.Max(1, sample.Limit));
         StageRest rest = sample.Undelivered > 0 && IsAtCeiling && !HasBacklog ? StageRest.Output
-            : sample.Delayed + sample.AtRateLimit > 0 ? StageRest.Policy
+            : sample.WaitingForCircuit > 0 ? StageRest.Circuit
+            : sample.WaitingForPermit > 0 ? StageRest.Permit
+            : sample.AtRateLimit + sample.WaitingForRate > 0 ? StageRest.Rate
+            : sample.Delayed > 0 ? StageRest.Retry
             : Items.WaitingForKeys > 0 ? StageRest.Key
             : _workers.Queued > 0 ? StageRest.Pool
             : !Items.MayHaveMore ? StageRest.Tail
             : Items.HasReader ? StageRest.Source
             : StageRest.Enough;
-        return new StageSample(busy, rest, sample.Limit, sample.Active == 0 ? 0 : waiting / (double)Math.Max(sample.Active, executing));
+        int shared = sample.WaitingForCircuit + sample.WaitingForPermit + sample.AtRateLimit + sample.WaitingForRate;
+        return new StageSample(
+            busy,
+            rest,
+            sample.Limit,
+            sample.Active == 0 ? 0 : waiting / (double)Math.Max(sample.Active, executing),
+            IsHeld: shared > 0 && shared >= sample.Limit - sample.Active);
     }
 
     /// <summary>Adds the counts of the source and the sink.</summary>

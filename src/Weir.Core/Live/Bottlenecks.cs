@@ -23,8 +23,17 @@ internal enum StageRest : byte
     /// <summary>What was made cannot be handed on.</summary>
     Output,
 
-    /// <summary>Items wait for a retry, a circuit, a permit or a rate.</summary>
-    Policy,
+    /// <summary>Items wait out the delay before their next attempt.</summary>
+    Retry,
+
+    /// <summary>Items wait for an open circuit.</summary>
+    Circuit,
+
+    /// <summary>Items wait for a permit of a shared limit.</summary>
+    Permit,
+
+    /// <summary>Items wait for a rate limit.</summary>
+    Rate,
 
     /// <summary>Items wait for others of their key.</summary>
     Key,
@@ -48,8 +57,9 @@ internal enum StageRest : byte
 /// <param name="Workers">How many there may be.</param>
 /// <param name="Waiting">Which share of those that work holds a thread that waits inside the call.</param>
 /// <param name="HasOutput">Whether there are results that nobody has taken.</param>
+/// <param name="IsHeld">Whether as many items wait for a circuit, a permit or a rate as there are workers free: more workers would only wait too.</param>
 [StructLayout(LayoutKind.Auto)]
-internal readonly record struct StageSample(double Busy, StageRest Rest, long Workers, double Waiting = 0, bool HasOutput = false);
+internal readonly record struct StageSample(double Busy, StageRest Rest, long Workers, double Waiting = 0, bool HasOutput = false, bool IsHeld = false);
 
 /// <summary>The shares of time of one run or block. For one thread at a time.</summary>
 internal sealed class StageShares
@@ -62,6 +72,7 @@ internal sealed class StageShares
     private double _busy;
     private double _waiting;
     private double _output;
+    private double _held;
     private DateTimeOffset _last;
 
     /// <summary>How many workers there may be.</summary>
@@ -78,6 +89,9 @@ internal sealed class StageShares
     /// <summary>The share of moments at which there were results that nobody had taken.</summary>
     public double HasOutput => _output / _weight;
 
+    /// <summary>The share in which workers are free and each of them would have to wait.</summary>
+    public double Held => _held / _weight;
+
     public double Of(StageRest rest) => _rest[(int)rest] / _weight;
 
     public void Add(in StageSample sample, DateTimeOffset now)
@@ -88,6 +102,7 @@ internal sealed class StageShares
         _busy = (_busy * keep) + sample.Busy;
         _waiting = (_waiting * keep) + (sample.Busy * sample.Waiting);
         _output = (_output * keep) + (sample.HasOutput ? 1 : 0);
+        _held = (_held * keep) + (sample.IsHeld ? 1 - sample.Busy : 0);
         for (int i = 0; i < _rest.Length; i++)
         {
             _rest[i] = (_rest[i] * keep) + ((StageRest)i == sample.Rest ? 1 - sample.Busy : 0);
@@ -103,6 +118,9 @@ internal static class Bottlenecks
     /// <summary>From this share of time on, something limits the rest.</summary>
     private const double Limits = 0.5;
 
+    /// <summary>A smaller share of time limits nothing.</summary>
+    private const double Noticed = 0.2;
+
     /// <summary>Adds its stages and its bottleneck to the entry of a run.</summary>
     public static void OfRun(LiveEntry run, StageShares shares)
     {
@@ -116,17 +134,32 @@ internal static class Bottlenecks
             new() { Name = "work", Busy = busy, Blocked = output, Idle = 1 - busy - output, Workers = shares.Workers },
             new() { Name = "consumer", Busy = output, Blocked = 0, Idle = 1 - output, Workers = 1 },
         ];
-        (double Share, LiveReason Reason, int Stage)[] causes =
+        double policy = shares.Of(StageRest.Retry) + shares.Of(StageRest.Circuit) + shares.Of(StageRest.Permit) + shares.Of(StageRest.Rate);
+        ReadOnlySpan<(double Share, LiveReason Reason, int Stage)> causes =
         [
             (busy, shares.Waiting >= Limits ? LiveReason.Waiting : LiveReason.SlowStage, 1),
             (source, LiveReason.SlowSource, 0),
             (output, LiveReason.SlowConsumer, 2),
-            (shares.Of(StageRest.Policy), LiveReason.Policy, 1),
+            (policy, LiveReason.Policy, 1),
             (shares.Of(StageRest.Key), LiveReason.HotKey, 1),
             (shares.Of(StageRest.Pool), LiveReason.StarvedPool, 1),
         ];
-        (double share, LiveReason reason, int stage) = causes.MaxBy(static cause => cause.Share);
-        if (share <= tail || share < 0.2)
+        (double share, LiveReason reason, int stage) = causes[0];
+        foreach ((double Share, LiveReason Reason, int Stage) cause in causes[1..])
+        {
+            if (cause.Share > share)
+            {
+                (share, reason, stage) = cause;
+            }
+        }
+
+        // However busy the others are: where each free worker would have to wait for a policy, more workers gain nothing.
+        if (reason is LiveReason.SlowStage or LiveReason.Waiting && shares.Held >= Noticed)
+        {
+            (share, reason) = (policy, LiveReason.Policy);
+        }
+
+        if (share <= tail || share < Noticed)
         {
             run.SetStages(stages, null);
             return;
@@ -136,11 +169,11 @@ internal static class Bottlenecks
         double? gain = reason == LiveReason.SlowStage && shares.Busy > shares.Of(StageRest.Enough) ? Gain(shares.Workers, Math.Max(source, output)) : null;
         string sentence = reason switch
         {
-            LiveReason.SlowStage => $"`work` is busy {Percent(busy)} on {Active(run)} of {Workers(shares.Workers)}; `source` idles {Percent(1 - source)}{GainOf(shares.Workers, gain)}",
+            LiveReason.SlowStage => $"`work` is busy {Percent(busy)} on {Active(run)} of {Workers(shares.Workers)}; `source` is blocked {Percent(stages[0].Blocked)}{GainOf(shares.Workers, gain)}",
             LiveReason.Waiting => $"`work` is busy {Percent(busy)} on {Active(run)} of {Workers(shares.Workers)}, and {Percent(shares.Waiting)} of that time its calls hold threads that wait, as for a lock or a blocking call; more workers gain nothing at a lock",
             LiveReason.SlowSource => $"`work` idles {Percent(1 - busy - output)} because `source` gives items too slowly: it is being read {Percent(source)} of the time",
             LiveReason.SlowConsumer => $"`work` is blocked {Percent(output)} because `consumer` takes results too slowly",
-            LiveReason.Policy => $"`work` idles {Percent(share)} while items wait for {Waits(run)}",
+            LiveReason.Policy => $"`work` idles {Percent(share)} while items wait for {Waits(shares)}",
             LiveReason.HotKey => $"`work` idles {Percent(share)} while items wait for others of their key: few keys have most of the items, and those of one key go one after the other",
             _ => $"`work` idles {Percent(share)} while it waits for a thread: those of the pool or runtime are taken by other work",
         };
@@ -241,11 +274,11 @@ internal static class Bottlenecks
 
     private static string Active(LiveEntry entry) => (entry.InFlight ?? 0).ToString(CultureInfo.InvariantCulture);
 
-    private static string Waits(LiveEntry run) => run.Waits switch
+    // Of the time of the shares, and not of the moment, at which there may be none.
+    private static string Waits(StageShares shares)
     {
-        { CircuitBreaker: > 0 } => "an open circuit",
-        { ConcurrencyLimit: > 0 } => "a permit of a shared limit",
-        { RateLimit: > 0 } => "a rate limit",
-        _ => "their next attempt",
-    };
+        (double circuit, double permit, double rate) = (shares.Of(StageRest.Circuit), shares.Of(StageRest.Permit), shares.Of(StageRest.Rate));
+        double most = Math.Max(Math.Max(circuit, permit), Math.Max(rate, shares.Of(StageRest.Retry)));
+        return most == circuit ? "an open circuit" : most == permit ? "a permit of a shared limit" : most == rate ? "a rate limit" : "their next attempt";
+    }
 }

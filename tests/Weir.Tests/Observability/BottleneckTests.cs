@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Globalization;
 using Weir.Observability;
 using Weir.Resilience;
 using Weir.Runtimes;
@@ -180,13 +181,52 @@ public sealed class BottleneckTests : IDisposable
     [Theory(Timeout = 90_000)]
     [InlineData(4, 1)]
     [InlineData(16, 3)]
+
+    // The work is busy for more of the time than items wait, and yet one more worker would wait as they do.
+    [InlineData(4, 3)]
+    [InlineData(16, 12)]
     public async Task SharedLimit_HoldsTheWork(int workers, int permits)
     {
         SharedConcurrencyLimit limit = new(permits);
         Task run = Enumerable.Range(0, 1000).ForEachParallelAsync(
             (_, token) => new ValueTask(_gate.WaitAsync(token)), Options(workers) with { ConcurrencyLimit = limit }, _stop.Token);
+
+        // An item is counted as delayed before it says for what it waits, and a busy machine may hold it between the two for long.
+        while (WeirDiagnostics.Snapshot().Entries.SingleOrDefault(entry => entry.Name == _name) is not { InFlight: var inside, Waits.ConcurrencyLimit: > 0 } || inside != permits)
+        {
+            await Task.Yield();
+        }
+
         LiveEntry seen = await NamesAsync(LiveReason.Policy, "work");
         Assert.Contains("a permit of a shared limit", seen.Bottleneck!.Sentence, StringComparison.Ordinal);
+        await EndAsync(run);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task SlowStage_WhileAnItemWaitsForItsNextAttempt_IsTheWork()
+    {
+        int begun = 0;
+        Task run = Enumerable.Range(0, 4).ForEachParallelAsync(
+            (item, token) =>
+            {
+                Interlocked.Increment(ref begun);
+                return item == 0 ? throw new TimeoutException() : new ValueTask(_gate.WaitAsync(token));
+            },
+            Options(4) with { Retry = new() { MaxRetries = 1, IsTransient = static _ => true, BaseDelay = TimeSpan.FromHours(1), MaxDelay = TimeSpan.FromHours(1) } },
+            _stop.Token);
+        while (Volatile.Read(ref begun) < 4)
+        {
+            await Task.Yield();
+        }
+
+        while (WeirDiagnostics.Snapshot().Entries.SingleOrDefault(entry => entry.Name == _name) is not { InFlight: 3, Waits.Retry: 1 })
+        {
+            await Task.Yield();
+        }
+
+        LiveEntry seen = await NamesAsync(LiveReason.SlowStage, "work");
+        LiveStage source = seen.Stages!.Single(static stage => stage.Name == "source");
+        Assert.Contains(string.Create(CultureInfo.InvariantCulture, $"; `source` is blocked {100 * source.Blocked:F0} %; "), seen.Bottleneck!.Sentence, StringComparison.Ordinal);
         await EndAsync(run);
     }
 
