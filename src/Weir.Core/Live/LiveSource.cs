@@ -13,6 +13,9 @@ internal abstract class LiveSource
     // Replaced under the lock, and read without it.
     private static volatile LiveSource[] _all = [];
 
+    // A guess, so it needs no lock.
+    private static int _seen;
+
     /// <summary>From now on, snapshots have what this one reads. Called once for each list, with its first object.</summary>
     public static void Add(LiveSource source)
     {
@@ -27,13 +30,15 @@ internal abstract class LiveSource
     /// <param name="watch">Sets the rates of entries, with what only a watch knows; null for none.</param>
     public static WeirSnapshot Snapshot(TimeProvider time, Action<List<LiveEntry>, DateTimeOffset>? watch)
     {
-        LiveReading reading = new(time);
+        // As many as there were last time, or a look would copy the list again and again.
+        LiveReading reading = new(time, _seen);
         foreach (LiveSource source in _all)
         {
             source.Read(reading);
         }
 
-        reading.Entries.Sort(static (a, b) => a.Kind != b.Kind ? a.Kind.CompareTo(b.Kind) : LiveIds.NumberOf(a.Id).CompareTo(LiveIds.NumberOf(b.Id)));
+        _seen = reading.Entries.Count;
+        reading.Entries.Sort(static (a, b) => a.Kind != b.Kind ? (int)a.Kind - (int)b.Kind : LiveIds.NumberOf(a.Id).CompareTo(LiveIds.NumberOf(b.Id)));
         if (watch is not null)
         {
             watch(reading.Entries, reading.Now);
@@ -109,13 +114,13 @@ internal abstract class LiveSource
 }
 
 /// <summary>What readers add to, and the time at which they read.</summary>
-internal sealed class LiveReading(TimeProvider time)
+internal sealed class LiveReading(TimeProvider time, int expected)
 {
     /// <summary>Now.</summary>
     public DateTimeOffset Now { get; } = time.GetUtcNow();
 
     /// <summary>What is live.</summary>
-    public List<LiveEntry> Entries { get; } = [];
+    public List<LiveEntry> Entries { get; } = new(expected);
 
     /// <summary>When something was, that is known as a timestamp of a clock, which may be the user's; null if that fails.</summary>
     public DateTimeOffset? At(TimeProvider clock, long timestamp)
@@ -138,14 +143,16 @@ internal static class LiveIds
     private static long _last;
 
     /// <summary>The id of something, which it has from now on.</summary>
-    public static string Of(LiveKind kind, object target) => Ids.TryGetValue(target, out string? id) ? id : Ids.GetValue(
-        target, _ => $"{PrefixOf(kind)}-{Interlocked.Increment(ref _last)}");
+    public static string Of(LiveKind kind, object target) => Ids.TryGetValue(target, out string? id) ? id : New(kind, target);
 
     /// <summary>The id of something; null if it has none yet.</summary>
     public static string? Known(object target) => Ids.TryGetValue(target, out string? id) ? id : null;
 
     /// <summary>The number in an id.</summary>
     public static long NumberOf(string id) => long.Parse(id.AsSpan(id.LastIndexOf('-') + 1), System.Globalization.CultureInfo.InvariantCulture);
+
+    // Separate, because its closure is made at its beginning.
+    private static string New(LiveKind kind, object target) => Ids.GetValue(target, _ => $"{PrefixOf(kind)}-{Interlocked.Increment(ref _last)}");
 
     private static string PrefixOf(LiveKind kind) => kind switch
     {
@@ -201,9 +208,10 @@ internal sealed class WeakList<T>(Func<WeakList<T>, LiveSource> reader)
     /// <summary>Those that are still there, with the system's timestamp of their creation. They are read without the lock, because they have locks of their own.</summary>
     public List<(T Item, long Since)> Alive()
     {
-        List<(T, long)> alive = [];
+        List<(T, long)> alive;
         lock (_lock)
         {
+            alive = new(_known.Count);
             foreach ((WeakReference<T> known, long since) in _known)
             {
                 if (known.TryGetTarget(out T? item))

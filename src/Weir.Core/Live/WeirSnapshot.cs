@@ -51,7 +51,23 @@ public sealed record WeirSnapshot
 /// <remarks>A value that its kind does not have, or that nobody knows, is <see langword="null"/>.</remarks>
 public sealed record LiveEntry
 {
+    // Each look has one of these for all that is live, so no number has a flag beside it.
+    private readonly MaybeNumber _done;
+    private readonly MaybeNumber _failed;
+    private readonly MaybeNumber _cancelled;
+    private readonly MaybeNumber _retried;
+    private readonly MaybeNumber _inFlight;
+    private readonly MaybeNumber _waiting;
+    private readonly MaybeNumber _output;
+    private readonly MaybeNumber _limit;
+    private readonly MaybeNumber _capacity;
+    private readonly MaybeNumber _total;
+    private readonly MaybeNumber _batches;
+    private readonly MaybeNumber _opened;
+
     // What follows from several looks or entries. It is set before the snapshot leaves the library, so that no entry is copied for it.
+    private string? _name;
+    private DateTimeOffset? _since;
     private double? _rate;
     private double? _rate1s;
     private double? _rate1m;
@@ -69,7 +85,11 @@ public sealed record LiveEntry
     public required string Type { get; init; }
 
     /// <summary>The name that its options give it.</summary>
-    public string? Name { get; init; }
+    public string? Name
+    {
+        get => _name;
+        init => _name = value;
+    }
 
     /// <summary>What it is doing.</summary>
     public required LiveState State { get; init; }
@@ -78,43 +98,91 @@ public sealed record LiveEntry
     public string? Parent { get; init; }
 
     /// <summary>Since when it has been live: its start or creation, or the first message of a block.</summary>
-    public DateTimeOffset? Since { get; init; }
+    public DateTimeOffset? Since
+    {
+        get => _since;
+        init => _since = value;
+    }
 
     /// <summary>Items that have ended with a result. A batch counts as many as are in it.</summary>
-    public long? Done { get; init; }
+    public long? Done
+    {
+        get => _done.Value;
+        init => _done = new(value);
+    }
 
     /// <summary>Items that failed or timed out.</summary>
-    public long? Failed { get; init; }
+    public long? Failed
+    {
+        get => _failed.Value;
+        init => _failed = new(value);
+    }
 
     /// <summary>Items that were cancelled or discarded.</summary>
-    public long? Cancelled { get; init; }
+    public long? Cancelled
+    {
+        get => _cancelled.Value;
+        init => _cancelled = new(value);
+    }
 
     /// <summary>Attempts after an item's first one.</summary>
-    public long? Retried { get; init; }
+    public long? Retried
+    {
+        get => _retried.Value;
+        init => _retried = new(value);
+    }
 
     /// <summary>Items inside their call; permits in use.</summary>
-    public long? InFlight { get; init; }
+    public long? InFlight
+    {
+        get => _inFlight.Value;
+        init => _inFlight = new(value);
+    }
 
     /// <summary>What has come and waits: for its call, another attempt or a permit.</summary>
-    public long? Waiting { get; init; }
+    public long? Waiting
+    {
+        get => _waiting.Value;
+        init => _waiting = new(value);
+    }
 
     /// <summary>For what the items wait that are between two attempts.</summary>
     public LiveWaits? Waits { get; init; }
 
     /// <summary>Results that nobody has taken.</summary>
-    public long? Output { get; init; }
+    public long? Output
+    {
+        get => _output.Value;
+        init => _output = new(value);
+    }
 
     /// <summary>How many may be in flight at once; of a rate limit, nothing.</summary>
-    public long? Limit { get; init; }
+    public long? Limit
+    {
+        get => _limit.Value;
+        init => _limit = new(value);
+    }
 
     /// <summary>How many messages a bounded block takes at most.</summary>
-    public long? Capacity { get; init; }
+    public long? Capacity
+    {
+        get => _capacity.Value;
+        init => _capacity = new(value);
+    }
 
     /// <summary>How many items there are in all, if that is known.</summary>
-    public long? Total { get; init; }
+    public long? Total
+    {
+        get => _total.Value;
+        init => _total = new(value);
+    }
 
     /// <summary>Batches that have ended; of what has batches.</summary>
-    public long? Batches { get; init; }
+    public long? Batches
+    {
+        get => _batches.Value;
+        init => _batches = new(value);
+    }
 
     /// <summary>Items that have ended, per second since the start.</summary>
     public double? Rate
@@ -151,7 +219,11 @@ public sealed record LiveEntry
     public LiveCircuits? Circuits { get; init; }
 
     /// <summary>How often a circuit has opened since it was created, also between two looks; of breakers by key, those of the keys that are known now.</summary>
-    public long? Opened { get; init; }
+    public long? Opened
+    {
+        get => _opened.Value;
+        init => _opened = new(value);
+    }
 
     /// <summary>What a retry budget has left, or those of all keys together.</summary>
     public LiveBudget? Budget { get; init; }
@@ -193,6 +265,8 @@ public sealed record LiveEntry
 
     internal void SetRates(double? rate, double? rate1s, double? rate1m, DateTimeOffset? estimatedEnd) =>
         (_rate, _rate1s, _rate1m, _estimatedEnd) = (rate, rate1s, rate1m, estimatedEnd);
+
+    internal void SetOrigin(string? name, DateTimeOffset? since) => (_name, _since) = (name, since);
 
     internal void SetStages(IReadOnlyList<LiveStage> stages, LiveBottleneck? bottleneck) => (_stages, _bottleneck) = (stages, bottleneck);
 }
@@ -457,15 +531,13 @@ public sealed record LiveHistory
 /// <summary>One point of a <see cref="LiveHistory"/>.</summary>
 public sealed record LivePoint
 {
-    // Each point of an hour is kept, so none has a flag beside its value: what nobody knows is not a number, or the least one.
-    private const long Unknown = long.MinValue;
-
+    // Each point of an hour is kept, so none has a flag beside its value.
     private readonly double _rate = double.NaN;
-    private readonly long _limit = Unknown;
-    private readonly long _inFlight = Unknown;
-    private readonly long _waiting = Unknown;
-    private readonly long _failed = Unknown;
-    private readonly long _opened = Unknown;
+    private readonly MaybeNumber _limit;
+    private readonly MaybeNumber _inFlight;
+    private readonly MaybeNumber _waiting;
+    private readonly MaybeNumber _failed;
+    private readonly MaybeNumber _opened;
 
     /// <summary>When it was.</summary>
     public required DateTimeOffset Time { get; init; }
@@ -483,39 +555,47 @@ public sealed record LivePoint
     /// <summary><see cref="LiveEntry.Limit"/>.</summary>
     public long? Limit
     {
-        get => Known(_limit);
-        init => _limit = value ?? Unknown;
+        get => _limit.Value;
+        init => _limit = new(value);
     }
 
     /// <summary><see cref="LiveEntry.InFlight"/>.</summary>
     public long? InFlight
     {
-        get => Known(_inFlight);
-        init => _inFlight = value ?? Unknown;
+        get => _inFlight.Value;
+        init => _inFlight = new(value);
     }
 
     /// <summary><see cref="LiveEntry.Waiting"/>; of a queue, its backlog.</summary>
     public long? Waiting
     {
-        get => Known(_waiting);
-        init => _waiting = value ?? Unknown;
+        get => _waiting.Value;
+        init => _waiting = new(value);
     }
 
     /// <summary><see cref="LiveEntry.Failed"/>.</summary>
     public long? Failed
     {
-        get => Known(_failed);
-        init => _failed = value ?? Unknown;
+        get => _failed.Value;
+        init => _failed = new(value);
     }
 
     /// <summary><see cref="LiveEntry.Opened"/>.</summary>
     public long? Opened
     {
-        get => Known(_opened);
-        init => _opened = value ?? Unknown;
+        get => _opened.Value;
+        init => _opened = new(value);
     }
+}
 
-    private static long? Known(long value) => value == Unknown ? null : value;
+/// <summary>A number that nobody may know, in the size of a number: the least one stands for it, and by default nobody knows it.</summary>
+internal readonly record struct MaybeNumber
+{
+    private readonly long _distance;
+
+    public MaybeNumber(long? value) => _distance = (value ?? long.MinValue) ^ long.MinValue;
+
+    public long? Value => _distance == 0 ? null : _distance ^ long.MinValue;
 }
 
 /// <summary>The JSON of what is live. Written at compile time, so that it works in trimmed and native programs.</summary>

@@ -345,9 +345,10 @@ internal static class BlockTotals
     /// <summary>The blocks under way, with their counts and when their first message came.</summary>
     public static List<(IMeteredBlock Block, BlockSample Sample, long Since)> UnderWay()
     {
-        List<(IMeteredBlock, BlockSample, long)> blocks = [];
+        List<(IMeteredBlock, BlockSample, long)> blocks;
         lock (Lock)
         {
+            blocks = new(Count);
             for (int slot = 1; slot < _used; slot++)
             {
                 ref Entry entry = ref _entries[slot];
@@ -675,9 +676,10 @@ internal sealed class LiveBlocks : LiveSource
     public override void Read(LiveReading reading)
     {
         // Which block each one knows. Those without a message are found by the links to them.
-        Dictionary<object, Node> nodes = new(ReferenceEqualityComparer.Instance);
-        Queue<Node> queue = new();
-        foreach ((IMeteredBlock block, BlockSample sample, long since) in BlockTotals.UnderWay())
+        List<(IMeteredBlock, BlockSample, long)> underWay = BlockTotals.UnderWay();
+        Dictionary<object, Node> nodes = new(underWay.Count, ReferenceEqualityComparer.Instance);
+        Queue<Node> queue = new(underWay.Count);
+        foreach ((IMeteredBlock block, BlockSample sample, long since) in underWay)
         {
             Node node = new(block.Block) { Metered = block, Sample = sample, Since = reading.At(TimeProvider.System, since) };
             if (nodes.TryAdd(block.Block, node))

@@ -231,7 +231,9 @@ internal sealed class LivePolicies(WeakList<IMeteredPolicy> policies) : LiveSour
     {
         foreach ((IMeteredPolicy policy, long since) in policies.Alive())
         {
-            reading.Entries.Add(policy.Show() with { Name = policy.Name, Since = reading.At(TimeProvider.System, since) });
+            LiveEntry entry = policy.Show();
+            entry.SetOrigin(policy.Name, reading.At(TimeProvider.System, since));
+            reading.Entries.Add(entry);
         }
     }
 
