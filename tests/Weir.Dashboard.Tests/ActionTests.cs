@@ -27,7 +27,75 @@ public class ActionTests
         // Each with who did it.
         Assert.Equal(4, site.Log.Count);
         Assert.All(site.Log, line => Assert.StartsWith("ada did '", line, StringComparison.Ordinal));
-        Assert.Contains(site.Log, line => line.Contains("'limit' to " + id, StringComparison.Ordinal) && line.Contains("limit '5'", StringComparison.Ordinal));
+        Assert.Contains($"ada did 'limit' to {id} 'acted on', limit '5' on the dashboard. Done: True. {id} is limited to 5.", site.Log);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task ALogLine_IsOneLineAndSaysWhichLetters_WhateverStandsInAForm()
+    {
+        string name = "logged\nada did 'stop'";
+        (MemoryWorkQueue<string> queue, WorkGauges gauges) = await Things.QueueAsync(name, ("a", DeadLetterReason.Failed, "", ""));
+        await using (queue)
+        await using (gauges)
+        await using (Site site = await Site.StartAsync(Site.ForOperators))
+        {
+            string id = Things.IdOf(name, LiveKind.Queue);
+            await site.ActAsync(Ada, ("do", "drop-all"), ("id", id), ("kind", "Failed"), ("text", "no\r\nsuch \u202Etext"), ("to", "2026-12-01T00:00"));
+            await site.ActAsync(Ada, ("do", "pause\nada did 'stop'"), ("id", "run-0\n"));
+            Assert.Equal(
+                [
+                    $"ada did 'drop-all' to {id} 'logged?ada did 'stop'', kind 'Failed', text 'no??such ?text', to '2026-12-01T00:00' on the dashboard. Done: True. 0 dead letters removed.",
+                    "ada did 'pause?ada did 'stop'' to run-0? '' on the dashboard. Done: False. There is no such action.",
+                ],
+                site.Log);
+        }
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task AQueue_WhoseServerIsDown_IsToldOnThePageAndToWhoeverActs()
+    {
+        await using WorkGauges gauges = WorkGauges.Start(new DownQueue(), new WorkGaugeOptions { Interval = TimeSpan.FromHours(1) });
+        string id = Things.IdOf("down", LiveKind.Queue);
+        while (WeirDiagnostics.Snapshot().Entries.Single(entry => entry.Id == id).State != LiveState.Failed)
+        {
+            await Task.Yield();
+        }
+
+        await using Site site = await Site.StartAsync(Site.ForOperators);
+        const string down = "IOException: The server is down.";
+        Assert.Contains($"System.IO.{down}</bdi>", (await site.GetAsync("?view=queues")).Text, StringComparison.Ordinal);
+        Assert.Contains($"<p class=\"bad\"><bdi>The queue cannot be read: {down}</bdi></p>", (await site.GetAsync($"?view=letters&id={id}")).Text, StringComparison.Ordinal);
+        Assert.Equal((400, $"It failed: {down}"), await site.ActAsync(Ada, ("do", "drop-all"), ("id", id), ("to", "2026-12-01T00:00")));
+        Assert.Equal((400, $"0 dead letters published again, then it failed: {down}"), await site.ActAsync(Ada, ("do", "replay"), ("id", id), ("letter", "a")));
+        Assert.Equal(
+            [
+                $"ada did 'drop-all' to {id} 'down', to '2026-12-01T00:00' on the dashboard. Done: False. It failed: {down}",
+                $"ada did 'replay' to {id} 'down', letter 'a' on the dashboard. Done: False. 0 dead letters published again, then it failed: {down}",
+            ],
+            site.Log);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task ARunOrARuntime_ThatHasEnded_IsToldOnItsPageAndToWhoeverActs()
+    {
+        (_, Task run, TaskCompletionSource gate) = Things.Run("about to end");
+        Weir.Runtimes.ConcurrentRuntime runtime = new(2);
+        await using Site site = await Site.StartAsync(Site.ForOperators);
+        string[] ids = [Things.IdOf("about to end", LiveKind.Run), WeirDiagnostics.Snapshot().Entries.Single(entry => WeirDiagnostics.Find<Weir.Runtimes.ConcurrentRuntime>(entry.Id) == runtime).Id];
+        foreach (string id in ids)
+        {
+            Assert.Contains($"<td class=\"text\"><bdi>{id}</bdi></td>", (await site.GetAsync($"?view=entry&id={id}", Ada)).Text, StringComparison.Ordinal);
+        }
+
+        gate.SetResult();
+        await run.WithinAsync();
+        await runtime.DisposeAsync();
+        foreach (string id in ids)
+        {
+            Assert.Contains(
+                $"<h2><bdi>{id}</bdi></h2><p>It is not live any more, or never was in this process.</p></section>", (await site.GetAsync($"?view=entry&id={id}", Ada)).Text, StringComparison.Ordinal);
+            Assert.Equal((400, $"{id} is not live any more, or has no such action."), await site.ActAsync(Ada, ("do", "pause"), ("id", id)));
+        }
     }
 
     [Theory(Timeout = 60_000)]
@@ -97,5 +165,27 @@ public class ActionTests
         string id = Things.IdOf(shared.Name!, LiveKind.Limit);
         Assert.Equal((400, "There is no such action."), await site.ActAsync(Ada, ("do", "explode"), ("id", id)));
         Assert.Equal((400, $"{id} is not live any more, or has no such action."), await site.ActAsync(Ada, ("do", "pause"), ("id", id)));
+    }
+
+    /// <summary>A queue whose server does not answer.</summary>
+    private sealed class DownQueue : IWorkStatistics, IWorkContents, IDeadLetters
+    {
+        private static IOException Down => new("The server is down.");
+
+        public string Name => "down";
+
+        public IDeadLetters DeadLetters => this;
+
+        public ValueTask<WorkStatistics> GetStatisticsAsync(CancellationToken cancellationToken = default) => throw Down;
+
+        public ValueTask AddAsync(IReadOnlyList<DeadLetter> letters, CancellationToken cancellationToken = default) => throw Down;
+
+        public IAsyncEnumerable<DeadLetter> ListAsync(int limit = 100, CancellationToken cancellationToken = default) => throw Down;
+
+        public ValueTask<DeadLetter?> FindAsync(string id, CancellationToken cancellationToken = default) => throw Down;
+
+        public ValueTask<int> ReplayAsync(IReadOnlyList<string> ids, CancellationToken cancellationToken = default) => throw Down;
+
+        public ValueTask<int> RemoveAsync(IReadOnlyList<string> ids, CancellationToken cancellationToken = default) => throw Down;
     }
 }

@@ -64,28 +64,78 @@ public class BrowserTests(Browser browser) : IClassFixture<Browser>
         await run.WithinAsync();
     }
 
+    [Theory(Timeout = 120_000)]
+    [InlineData(LiveKind.Run, "Rate a second over 20 s")]
+    [InlineData(LiveKind.Limit, "In use over 30 s")]
+    [InlineData(LiveKind.Breaker, "State over 30 s")]
+    [InlineData(LiveKind.Queue, "Backlog over 30 s")]
+    public async Task ThePictureOfTheLastHour_FitsAPhoneAndIsSaidInWords(LiveKind kind, string expected)
+    {
+        string name = $"on a phone {kind}";
+        ManualTimeProvider time = new();
+        (_, Task run, TaskCompletionSource gate) = Things.Run(name);
+        (MemoryWorkQueue<string> queue, WorkGauges gauges) = await Things.QueueAsync(name);
+        SharedConcurrencyLimit limit = new(2) { Name = name };
+        CircuitBreaker breaker = new(new CircuitBreakerOptions { Name = name });
+        await using (queue)
+        await using (gauges)
+        await using (Site site = await Site.StartAsync(options => options.TimeProvider = time))
+        {
+            foreach (int _ in Enumerable.Range(0, 3))
+            {
+                time.Advance(TimeSpan.FromSeconds(10));
+            }
+
+            (IPage page, List<string> troubles) = await OpenAsync(site, 390, ColorScheme.Dark);
+            await page.GotoAsync($"{site.Address}weir?view=entry&id={Things.IdOf(name, kind)}");
+            await page.Locator("#entry p svg").First.WaitForAsync();
+            Assert.StartsWith(expected, await page.Locator("#entry p .soft").First.InnerTextAsync(), StringComparison.Ordinal);
+            await page.ScreenshotAsync(new() { Path = Path.Combine(Browser.Screenshots, $"dashboard-phone-{kind}.png"), FullPage = true });
+            Assert.True(await page.EvaluateAsync<int>("document.documentElement.scrollWidth") <= 390, "the page is wider than its window");
+            Assert.True(await page.EvaluateAsync<bool>("[...document.querySelectorAll('.scroll')].every(box => box.scrollWidth <= box.clientWidth)"), "a table is wider than its window");
+            Assert.Empty(troubles);
+            await page.CloseAsync();
+        }
+
+        GC.KeepAlive(limit);
+        GC.KeepAlive(breaker);
+        gate.SetResult();
+        await run.WithinAsync();
+    }
+
     [Fact(Timeout = 120_000)]
     public async Task AButton_ActsAndThePageShowsIt_InTwoBrowsers()
     {
+        ManualTimeProvider time = new();
         (RunControl control, Task run, TaskCompletionSource gate) = Things.Run("pressed");
-        await using Site site = await Site.StartAsync(Site.ForOperators);
+        await using Site site = await Site.StartAsync(options =>
+        {
+            Site.ForOperators(options);
+            options.TimeProvider = time;
+        });
         string address = $"{site.Address}weir?view=entry&id={Things.IdOf("pressed", LiveKind.Run)}";
         (IPage first, List<string> troubles) = await OpenAsync(site, 1280, ColorScheme.Light, "ada:operators");
         (IPage second, _) = await OpenAsync(site, 390, ColorScheme.Dark, "bob");
+        await NoteDrawingsAsync(first, "value=\"9\"");
         await first.GotoAsync(address);
         await second.GotoAsync(address);
+        await first.Locator("#connection", new() { HasText = "Live" }).WaitForAsync();
+        await second.Locator("#connection", new() { HasText = "Live" }).WaitForAsync();
         Assert.Equal(0, await second.Locator("button").CountAsync());
 
         await first.GetByRole(AriaRole.Button, new() { Name = "Pause" }).ClickAsync();
-        await first.GetByRole(AriaRole.Button, new() { Name = "Resume" }).WaitForAsync();
+        await first.Locator("#result", new() { HasText = "is paused." }).WaitForAsync();
         Assert.True(control.IsPaused);
-        Assert.EndsWith("is paused.", await first.Locator("#result").InnerTextAsync(), StringComparison.Ordinal);
+        Look(time);
+        await first.GetByRole(AriaRole.Button, new() { Name = "Resume" }).WaitForAsync();
         await second.Locator(".state", new() { HasText = "paused" }).WaitForAsync();
 
         // By keyboard; and what is being typed is not drawn over.
         ILocator limit = first.Locator("input[name=limit]");
         await limit.FillAsync("17");
-        await first.WaitForTimeoutAsync(1500);
+        control.MaxDegreeOfParallelism = 9;
+        Look(time);
+        await NotedAsync(first, 0);
         Assert.Equal("17", await limit.InputValueAsync());
         await limit.PressAsync("Enter");
         await first.Locator("#result", new() { HasText = "is limited to 17." }).WaitForAsync();
@@ -106,9 +156,11 @@ public class BrowserTests(Browser browser) : IClassFixture<Browser>
     [Fact(Timeout = 120_000)]
     public async Task HeldStill_ThePageDoesNotChange_AndThenHasAllThatChangedMeanwhile()
     {
+        ManualTimeProvider time = new();
         SharedConcurrencyLimit first = new(11) { Name = "held first" };
-        await using Site site = await Site.StartAsync();
+        await using Site site = await Site.StartAsync(options => options.TimeProvider = time);
         (IPage page, List<string> troubles) = await OpenAsync(site, 1280, ColorScheme.Light);
+        await NoteDrawingsAsync(page, ">77<", "held second");
         await page.GotoAsync($"{site.Address}weir");
         await page.Locator("#connection", new() { HasText = "Live" }).WaitForAsync();
         ILocator row = page.Locator("tr", new() { HasText = "held first" });
@@ -117,9 +169,11 @@ public class BrowserTests(Browser browser) : IClassFixture<Browser>
 
         // It changes in one look, and another section in a later one, in which the first is the same.
         first.Limit = 77;
-        await page.WaitForTimeoutAsync(1200);
+        Look(time);
+        await NotedAsync(page, 0);
         (_, Task run, TaskCompletionSource gate) = Things.Run("held second");
-        await page.WaitForTimeoutAsync(1200);
+        Look(time);
+        await NotedAsync(page, 1);
         Assert.DoesNotContain("77", await row.InnerTextAsync(), StringComparison.Ordinal);
         Assert.Equal(0, await page.Locator("tr", new() { HasText = "held second" }).CountAsync());
         await page.GetByLabel("hold still").UncheckAsync();
@@ -220,6 +274,27 @@ public class BrowserTests(Browser browser) : IClassFixture<Browser>
         gate.SetResult();
         await Task.WhenAll(runs).WithinAsync();
     }
+
+    /// <summary>The watch of the page looks, and its streams are sent what it has seen. Which of the two is first in one step is not known.</summary>
+    private static void Look(ManualTimeProvider time)
+    {
+        time.Advance(TimeSpan.FromMilliseconds(500));
+        time.Advance(TimeSpan.FromMilliseconds(500));
+    }
+
+    /// <summary>From now on, a page notes each of some texts once its script has dealt with a drawing that has it.</summary>
+    private static Task NoteDrawingsAsync(IPage page, params string[] texts) => page.AddInitScriptAsync($$"""
+        window.EventSource = class extends EventSource {
+          set onmessage(draw) {
+            super.onmessage = event => {
+              draw(event);
+              {{System.Text.Json.JsonSerializer.Serialize(texts)}}.forEach((text, i) => { if (event.data.includes(text)) document.documentElement.dataset['noted' + i] = ''; });
+            };
+          }
+        };
+        """);
+
+    private static Task NotedAsync(IPage page, int text) => page.Locator($"html[data-noted{text}]").WaitForAsync();
 
     private async Task<(IPage Page, List<string> Troubles)> OpenAsync(
         Site site, int width, ColorScheme colours, string? user = null, bool hasScript = true)

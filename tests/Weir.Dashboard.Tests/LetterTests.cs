@@ -120,7 +120,7 @@ public class LetterTests
         await using (Site site = await Site.StartAsync(static options => options.MaxSearched = 3))
         {
             (_, string page) = await site.GetAsync($"?view=letters&id={Things.IdOf("many", LiveKind.Queue)}");
-            Assert.Contains("3 dead letters found in 3 that were looked at; there are more, which were not looked at.", page, StringComparison.Ordinal);
+            Assert.Contains("3 dead letters found in 3 read; there are more, which were not read.", page, StringComparison.Ordinal);
         }
     }
 }

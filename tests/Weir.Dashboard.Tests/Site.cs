@@ -98,6 +98,14 @@ internal sealed partial class Site : IAsyncDisposable
         (_, string entry) = await GetAsync($"?view=entry&id={id}", user);
         (_, string letters) = await GetAsync($"?view=letters&id={id}", user);
         string token = Token().Match(entry + letters).Groups[1].Value;
+        if (token.Length == 0)
+        {
+            // What is gone has no form, but somebody may have its page open still, with the token of another.
+            SharedConcurrencyLimit other = new(1) { Name = "of a token" };
+            token = Token().Match((await GetAsync($"?view=entry&id={Things.IdOf(other)}", user)).Text).Groups[1].Value;
+            GC.KeepAlive(other);
+        }
+
         using HttpRequestMessage request = new(HttpMethod.Post, "/weir")
         {
             Content = new FormUrlEncodedContent([new("__RequestVerificationToken", token), .. fields.Select(static field => KeyValuePair.Create(field.Name, field.Value))]),

@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Net.Http.Headers;
 using System.Text;
 using Weir.Dashboard.Page;
@@ -10,40 +11,62 @@ public class StreamTests
     private const string Query = "?view=entry&id=";
 
     [Fact]
-    public void ADrawing_IsThatOfTheLook_AndSectionsThatLookTheSameAreTheSame()
+    public void AnEvent_HasAllSectionsOfTheLook_AndEmptyOnesThatLookTheSame()
     {
         SharedDrawing drawing = new();
+        List<long> has = [];
         LiveEntry run = new() { Id = "run-1", Kind = LiveKind.Run, Type = "T", Name = "first", State = LiveState.Running, Done = 1 };
         LiveEntry limit = new() { Id = "limit-2", Kind = LiveKind.Limit, Type = "SharedConcurrencyLimit", Name = "second\nline </section>", State = LiveState.Idle, Limit = 3 };
-        IReadOnlyList<DrawnSection> first = drawing.Of(Data(run, limit));
-        Assert.Equal(["now", "runs", "networks", "policies", "hosts", "queues"], first.Select(static section => section.Id));
-        Assert.All(first, static section => Assert.DoesNotContain((byte)'\n', section.Html));
-        Assert.All(first, static section => Assert.StartsWith($"<section id=\"{section.Id}\">", Encoding.UTF8.GetString(section.Html), StringComparison.Ordinal));
-        Assert.All(first, static section => Assert.Equal(1, Encoding.UTF8.GetString(section.Html).Split("</section>").Length - 1));
+        string first = EventOf(drawing, has, run, limit);
+        Assert.StartsWith("data: <section", first, StringComparison.Ordinal);
+        Assert.EndsWith("</section>\n\n", first, StringComparison.Ordinal);
+        Assert.Equal(2, first.Count(static c => c == '\n'));
+        string[] sections = ["now", "runs", "networks", "policies", "hosts", "queues"];
+        Assert.Equal(sections, Sections(first).Select(static section => section.Split('"')[1]));
+        Assert.Contains(">1</td>", first, StringComparison.Ordinal);
 
-        IReadOnlyList<DrawnSection> second = drawing.Of(Data(run with { Done = 2 }, limit));
-        Assert.Equal(["runs"], second.Except(first).Select(static section => section.Id));
-        Assert.Contains(">2</td>", Encoding.UTF8.GetString(second[1].Html), StringComparison.Ordinal);
-        Assert.Contains(">1</td>", Encoding.UTF8.GetString(first[1].Html), StringComparison.Ordinal);
+        // Another who comes now has nothing yet.
+        Assert.Equal(first, EventOf(drawing, [], run, limit));
+        Assert.Equal(":\n\n", EventOf(drawing, has, run, limit));
+        string second = EventOf(drawing, has, run with { Done = 2 }, limit);
+        Assert.Equal(
+            sections.Where(static id => id != "runs").Select(static id => $"<section id=\"{id}\" data-same>"), Sections(second).Where(static section => section.Contains("data-same", StringComparison.Ordinal)));
+        Assert.Contains(">2</td>", second, StringComparison.Ordinal);
+
+        // Whoever has missed a look gets what has changed since the one before; and what looks as it once did is sent again, because nobody kept it.
+        List<long> late = [.. has];
+        EventOf(drawing, has, run with { Done = 3 }, limit with { Limit = 4 });
+        string third = EventOf(drawing, late, run with { Done = 2 }, limit with { Limit = 4 });
+        Assert.Equal(["runs", "policies"], Sections(third).Where(static section => !section.Contains("data-same", StringComparison.Ordinal)).Select(static section => section.Split('"')[1]));
     }
 
     [Fact]
-    public void ADrawing_OfWhatIsTheSame_AllocatesLittle()
+    public void AnEvent_OfWhatHasChanged_AllocatesNoMoreThanOneOfWhatHasNot()
     {
         SharedDrawing drawing = new();
-        LiveEntry[] entries =
-        [
-            .. Enumerable.Range(0, 100).Select(static number => new LiveEntry { Id = $"run-{number}", Kind = LiveKind.Run, Type = "T", Name = $"run {number}", State = LiveState.Running, Done = number, Rate = number }),
-            .. Enumerable.Range(0, 100).Select(static number => new LiveEntry { Id = $"block-{number}", Kind = LiveKind.Block, Type = "T", Name = $"block {number}", State = LiveState.Running, Parent = "network-0", Feeds = [] }),
-            new LiveEntry { Id = "network-0", Kind = LiveKind.Network, Type = "100 blocks", State = LiveState.Running },
-        ];
-        int length = drawing.Of(Data(entries)).Sum(static section => section.Html.Length);
-        drawing.Of(Data(entries));
-        PageData again = Data(entries);
-        long before = GC.GetAllocatedBytesForCurrentThread();
-        drawing.Of(again);
-        long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
-        Assert.True(allocated < 2 * length, $"{allocated} bytes were allocated to draw {length} bytes again");
+        List<long> has = [];
+        ArrayBufferWriter<byte> to = new();
+        long[] allocated = new long[8];
+        int[] lengths = new int[8];
+        for (int look = 0; look < allocated.Length; look++)
+        {
+            // Each second look has changed.
+            PageData data = Data(
+            [
+                .. Enumerable.Range(0, 100).Select(number => new LiveEntry
+                {
+                    Id = $"run-{number}", Kind = LiveKind.Run, Type = "T", Name = $"run {number}", State = LiveState.Running, Done = 1000 + number + (look / 2), Rate = number,
+                }),
+            ]);
+            to.ResetWrittenCount();
+            long before = GC.GetAllocatedBytesForCurrentThread();
+            drawing.AddEvent(data, has, to);
+            allocated[look] = GC.GetAllocatedBytesForCurrentThread() - before;
+            lengths[look] = to.WrittenCount;
+        }
+
+        Assert.Equal(3, lengths[7]);
+        Assert.True(allocated[6] - allocated[7] < lengths[6] / 2, $"{allocated[6]} bytes were allocated for an event of {lengths[6]}, and {allocated[7]} for one of nothing new");
     }
 
     [Theory]
@@ -54,7 +77,7 @@ public class StreamTests
     {
         Markup page = new();
         DateTimeOffset start = new(2026, 11, 1, 0, 0, 0, TimeSpan.Zero);
-        Drawings.Sparkline(page, [.. rates.Select((rate, i) => new LivePoint { Time = start.AddSeconds(10 * i), State = LiveState.Running, Rate = rate })]);
+        Drawings.Sparkline(page, LiveKind.Run, [.. rates.Select((rate, i) => new LivePoint { Time = start.AddSeconds(10 * i), State = LiveState.Running, Rate = rate })]);
         Assert.Contains($"<polyline class=\"rate\" points=\"{line}\"/>", Encoding.UTF8.GetString(page.Html.Span), StringComparison.Ordinal);
     }
 
@@ -63,12 +86,43 @@ public class StreamTests
     {
         DateTimeOffset start = new(2026, 11, 1, 0, 0, 0, TimeSpan.Zero);
         (LiveState State, long Opened)[] looks = [(LiveState.Closed, 5), (LiveState.Closed, 5), (LiveState.Closed, 7), (LiveState.Open, 8), (LiveState.Closed, 8)];
+        LivePoint[] points = [.. looks.Select((look, i) => new LivePoint { Time = start.AddSeconds(10 * i), State = look.State, Opened = look.Opened })];
+        LiveEntry breaker = new() { Id = "breaker-1", Kind = LiveKind.Breaker, Type = "T", State = LiveState.Isolated, Opened = 9 };
         Markup page = new();
-        Drawings.States(page, [.. looks.Select((look, i) => new LivePoint { Time = start.AddSeconds(10 * i), State = look.State, Opened = look.Opened })]);
+        Drawings.States(page, breaker with { State = LiveState.Closed, Opened = 8 }, points[^1].Time, points);
         string drawing = Encoding.UTF8.GetString(page.Html.Span);
-        Assert.Contains("now closed, opened 3 times</title>", drawing, StringComparison.Ordinal);
-        Assert.Contains("<rect class=\"open\" x=\"110.0\" y=\"2\" width=\"1\" height=\"10\"/>", drawing, StringComparison.Ordinal);
+        Assert.Contains("State over 40 s: now closed, opened 3 times</title>", drawing, StringComparison.Ordinal);
+        Assert.Contains("<rect class=\"open\" x=\"70.0\" y=\"2\" width=\"1\" height=\"10\"/>", drawing, StringComparison.Ordinal);
         Assert.Equal(2, drawing.Split("class=\"open\"").Length - 1);
+
+        // What has happened since the last point is in it.
+        page.Clear();
+        Drawings.States(page, breaker, points[^1].Time.AddSeconds(10), points, isLarge: true);
+        drawing = Encoding.UTF8.GetString(page.Html.Span);
+        Assert.Contains("<rect class=\"open\" x=\"640.0\" y=\"2\" width=\"1.0\" height=\"10\"/>", drawing.Replace("width=\"1\"", "width=\"1.0\"", StringComparison.Ordinal), StringComparison.Ordinal);
+        Assert.EndsWith("<span class=\"soft\">State over 50 s: now isolated, opened 4 times</span>", drawing, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData(LiveKind.Run, "Rate a second over 20 s: now 9, at most 9; limit now 4, at most 4")]
+    [InlineData(LiveKind.Limit, "In use over 30 s: now 3, at most 3; limit now 4, at most 4")]
+    [InlineData(LiveKind.Queue, "Backlog over 30 s: now 7, at most 7")]
+    [InlineData(LiveKind.RateLimit, "Waiting over 30 s: now 7, at most 7; limit now 4, at most 4")]
+    public void APicture_IsOfWhatItsKindHas_BeginsWhereThatIsKnown_AndSaysItInWords(LiveKind kind, string expected)
+    {
+        DateTimeOffset start = new(2026, 11, 1, 0, 0, 0, TimeSpan.Zero);
+        Markup page = new();
+        Drawings.Sparkline(
+            page,
+            kind,
+            [.. Enumerable.Range(0, 4).Select(i => new LivePoint { Time = start.AddSeconds(10 * i), State = LiveState.Running, Rate = i == 0 ? null : 9, InFlight = 3, Waiting = 7, Limit = 4 })],
+            isLarge: true);
+        string drawing = Encoding.UTF8.GetString(page.Html.Span);
+        Assert.Contains($"<title>{expected}</title>", drawing, StringComparison.Ordinal);
+        Assert.EndsWith($"<span class=\"soft\">{expected}</span>", drawing, StringComparison.Ordinal);
+
+        // A line of one height lies at the top, and below the limit that it might hide.
+        Assert.Contains(kind == LiveKind.Run ? "class=\"rate\" points=\"0.0,21.5 640.0,21.5 \"" : "class=\"rate\" points=\"0.0,", drawing, StringComparison.Ordinal);
     }
 
     [Fact(Timeout = 60_000)]
@@ -105,6 +159,15 @@ public class StreamTests
         Assert.DoesNotContain("value=\"3\"", await operators.UntilAsync("value=\"4\""), StringComparison.Ordinal);
         Assert.DoesNotContain("value=\"3\"", await others.UntilAsync("value=\"4\""), StringComparison.Ordinal);
         Assert.DoesNotContain("<form", await viewers.UntilAsync("Limit</th><td class=\"text\"><bdi>4"), StringComparison.Ordinal);
+    }
+
+    private static string[] Sections(string text) => [.. text.Split("</section>")[..^1].Select(static section => section[section.IndexOf('<', StringComparison.Ordinal)..(section.IndexOf('>', StringComparison.Ordinal) + 1)])];
+
+    private static string EventOf(SharedDrawing drawing, List<long> has, params LiveEntry[] entries)
+    {
+        ArrayBufferWriter<byte> to = new();
+        drawing.AddEvent(Data(entries), has, to);
+        return Encoding.UTF8.GetString(to.WrittenSpan);
     }
 
     private static PageData Data(params LiveEntry[] entries) => new(

@@ -20,6 +20,10 @@ internal static class Things
     public static string IdOf(string name, LiveKind kind) =>
         Assert.Single(WeirDiagnostics.Snapshot().Entries, entry => entry.Name == name && entry.Kind == kind).Id;
 
+    /// <summary>The id of a limit that may have the name of others.</summary>
+    public static string IdOf(SharedConcurrencyLimit limit) =>
+        WeirDiagnostics.Snapshot().Entries.Single(entry => entry.Kind == LiveKind.Limit && WeirDiagnostics.Find<SharedConcurrencyLimit>(entry.Id) == limit).Id;
+
     /// <summary>A queue with dead letters, and gauges that have read it once.</summary>
     public static async Task<(MemoryWorkQueue<string> Queue, WorkGauges Gauges)> QueueAsync(string name, params (string Id, DeadLetterReason Reason, string Error, string Payload)[] letters)
     {

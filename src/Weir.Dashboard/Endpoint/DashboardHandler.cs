@@ -11,6 +11,7 @@ using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Primitives;
 using Microsoft.Net.Http.Headers;
 using Weir.Dashboard.Letters;
 using Weir.Dashboard.Page;
@@ -227,6 +228,7 @@ internal sealed class DashboardHandler : IDisposable
         IFormCollection form = await context.Request.ReadFormAsync(context.RequestAborted).ConfigureAwait(false);
         string what = form["do"].ToString();
         string id = form["id"].ToString();
+        string? name = Watch().Latest.Entries.FirstOrDefault(entry => entry.Id == id)?.Name;
         ActionResult result;
         try
         {
@@ -238,7 +240,7 @@ internal sealed class DashboardHandler : IDisposable
         }
 
         string who = context.User.Identity?.Name ?? "somebody without a name";
-        DashboardLog.Acted(_logger, who, what, id, form["letter"].ToString(), form["limit"].ToString(), result.IsDone, result.Sentence);
+        DashboardLog.Acted(_logger, who, what, id, name, form, result);
         context.Response.StatusCode = result.IsDone ? StatusCodes.Status200OK : StatusCodes.Status400BadRequest;
         if (Wanted(context) == "text/plain")
         {
@@ -285,13 +287,14 @@ internal sealed class DashboardHandler : IDisposable
             }
 
             using PeriodicTimer pace = new(request.View == "letters" ? SearchPace : Pace, _options.TimeProvider);
-            IReadOnlyList<DrawnSection> sent = [];
+            ArrayBufferWriter<byte> next = new();
+            List<long> has = [];
             do
             {
-                IReadOnlyList<DrawnSection> now = drawing.Of(await ReadAsync(context, request, mayAct, isFresh: sent.Count == 0).ConfigureAwait(false));
-                WriteChanges(body, now, sent);
+                next.ResetWrittenCount();
+                drawing.AddEvent(await ReadAsync(context, request, mayAct, isFresh: has.Count == 0).ConfigureAwait(false), has, next);
+                body.Write(next.WrittenSpan);
                 await body.FlushAsync(end.Token).ConfigureAwait(false);
-                sent = now;
             }
             while (await pace.WaitForNextTickAsync(end.Token).ConfigureAwait(false));
         }
@@ -303,25 +306,6 @@ internal sealed class DashboardHandler : IDisposable
         {
             Leave((request, mayAct), drawing);
         }
-    }
-
-    /// <summary>An event with all sections, of which those that the browser has are empty.</summary>
-    private static void WriteChanges(PipeWriter body, IReadOnlyList<DrawnSection> now, IReadOnlyList<DrawnSection> sent)
-    {
-        if (now.SequenceEqual(sent))
-        {
-            // A comment in place of what is the same tells the server that the browser is still there.
-            body.Write(":\n\n"u8);
-            return;
-        }
-
-        body.Write("data: "u8);
-        foreach (DrawnSection section in now)
-        {
-            body.Write(sent.Contains(section) ? section.Same : section.Html);
-        }
-
-        body.Write("\n\n"u8);
     }
 
     private SharedDrawing? Join((PageRequest, bool) address)
@@ -394,7 +378,27 @@ internal sealed class DashboardHandler : IDisposable
 /// <summary>The log lines of the page.</summary>
 internal static partial class DashboardLog
 {
-    [LoggerMessage(
-        1, LogLevel.Information, "{User} did '{Action}' to {Target} (letter '{Letter}', limit '{Limit}') on the dashboard. Done: {IsDone}. {Sentence}")]
-    public static partial void Acted(ILogger logger, string user, string action, string target, string letter, string limit, bool isDone, string sentence);
+    private const int LongestText = 500;
+
+    // What says more exactly what was done: to which letter, or to those of which filter.
+    private static readonly string[] Details = ["letter", "limit", "kind", "text", "from", "to"];
+
+    /// <summary>One line for an action, also where a text in it has several: nobody can write a line of his own.</summary>
+    public static void Acted(ILogger logger, string user, string action, string target, string? name, IFormCollection form, ActionResult result)
+    {
+        string details = string.Concat(Details.Where(field => !StringValues.IsNullOrEmpty(form[field])).Select(field => $", {field} '{Line(form[field].ToString())}'"));
+        Acted(logger, Line(user), Line(action), Line(target), Line(name ?? ""), details, result.IsDone, Line(result.Sentence));
+    }
+
+    [LoggerMessage(1, LogLevel.Information, "{User} did '{Action}' to {Target} '{Name}'{Details} on the dashboard. Done: {IsDone}. {Sentence}")]
+    private static partial void Acted(ILogger logger, string user, string action, string target, string name, string details, bool isDone, string sentence);
+
+    private static string Line(string text) => string.Create(Math.Min(text.Length, LongestText), text, static (line, text) =>
+    {
+        text.AsSpan(0, line.Length).CopyTo(line);
+        foreach (ref char c in line)
+        {
+            c = char.IsControl(c) || c is '\u2028' or '\u2029' or (>= '\u202A' and <= '\u202E') ? '?' : c;
+        }
+    });
 }

@@ -11,72 +11,107 @@ internal static class Drawings
     private const int ColumnGap = 56;
     private const int RowGap = 18;
 
-    /// <summary>What an entry did over time: its rate, or of a limit its permits in use. Its limit is a dashed line; permits are drawn on the scale of the limit.</summary>
-    public static Markup.Written Sparkline(Markup page, IReadOnlyList<LivePoint> points, int width = 140, int height = 30, bool ofUse = false)
+    /// <summary>
+    /// What an entry did over time: its rate, the permits of it in use, or what waits. Its limit is a dashed line, above that of a rate; permits are drawn on
+    /// the scale of the limit.
+    /// </summary>
+    /// <param name="page">The page.</param>
+    /// <param name="kind">The kind of the entry, which says what is drawn.</param>
+    /// <param name="points">What is known of the past.</param>
+    /// <param name="isLarge">Whether it is the picture of a page, with its words below it.</param>
+    public static Markup.Written Sparkline(Markup page, LiveKind kind, IReadOnlyList<LivePoint> points, bool isLarge = false)
     {
-        if (points.Count < 2)
+        (string what, Func<LivePoint, double?> value) = kind switch
+        {
+            LiveKind.Limit => ("In use", static point => point.InFlight),
+            LiveKind.Queue => ("Backlog", static point => point.Waiting),
+            LiveKind.RateLimit => ("Waiting", static point => point.Waiting),
+            _ => ("Rate a second", (Func<LivePoint, double?>)(static point => point.Rate)),
+        };
+
+        // The first look at something knows no rate yet, which is not 0.
+        int unknown = 0;
+        while (unknown < points.Count && value(points[unknown]) is null)
+        {
+            unknown++;
+        }
+
+        if (points.Count - unknown < 2)
         {
             return page.Add($"<span class=\"soft\">no history yet</span>");
         }
 
-        Func<LivePoint, double> value = ofUse ? static point => point.InFlight ?? 0 : static point => point.Rate ?? 0;
-        double most = points.Max(value);
-        double mostLimit = points.Max(static point => point.Limit ?? 0);
-        page.Add($"<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\"><title>");
-        page.Add($"{(ofUse ? "In use" : "Rate a second")} over {Words.Span(points[^1].Time - points[0].Time)}: now {Words.Number(value(points[^1]))}, at most {Words.Number(most)}");
+        if (unknown > 0)
+        {
+            points = points is LivePoint[] all ? new ArraySegment<LivePoint>(all)[unknown..] : [.. points.Skip(unknown)];
+        }
+
+        (int width, int height) = isLarge ? (640, 120) : (140, 30);
+        double most = points.Max(point => value(point) ?? 0);
+        double mostLimit = kind == LiveKind.Queue ? 0 : points.Max(static point => point.Limit ?? 0);
+        page.Add($"<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\"><title>{Says()}</title>");
         if (mostLimit > 0)
         {
-            page.Add($"; limit now {Words.Number(points[^1].Limit ?? 0)}, at most {Words.Number(mostLimit)}</title>");
             page.Add($"<polyline class=\"limit\" points=\"{Line(page, points, static point => point.Limit ?? 0, mostLimit, width, height)}\"/>");
         }
-        else
-        {
-            page.Add($"</title>");
-        }
 
-        page.Add($"<polyline class=\"rate\" points=\"{Line(page, points, value, ofUse ? Math.Max(most, mostLimit) : most, width, height)}\"/></svg>");
-        return default;
+        double scale = kind == LiveKind.Limit ? Math.Max(most, mostLimit) : mostLimit > 0 ? 1.2 * most : most;
+        page.Add($"<polyline class=\"rate\" points=\"{Line(page, points, point => value(point) ?? 0, scale, width, height)}\"/></svg>");
+        return isLarge ? page.Add($"<span class=\"soft\">{Says()}</span>") : default;
+
+        string Says() => $"{what} over {Words.Span(points[^1].Time - points[0].Time)}: now {Words.Number(value(points[^1]) ?? 0)}, at most {Words.Number(most)}"
+            + (mostLimit > 0 ? $"; limit now {Words.Number(points[^1].Limit ?? 0)}, at most {Words.Number(mostLimit)}" : "");
     }
 
-    /// <summary>The states of a circuit breaker over time.</summary>
-    public static Markup.Written States(Markup page, IReadOnlyList<LivePoint> points, int width = 220)
+    /// <summary>The states of a circuit breaker over time, up to now.</summary>
+    public static Markup.Written States(Markup page, LiveEntry breaker, DateTimeOffset now, IReadOnlyList<LivePoint> past, bool isLarge = false)
     {
-        if (points.Count < 2)
+        // A point is some seconds old, and no picture of a circuit may contradict the state beside it.
+        LivePoint last = past.Count > 0 && past[^1].Time >= now ? past[^1] : new LivePoint { Time = now, State = breaker.State, Opened = breaker.Opened };
+        int count = past.Count > 0 && last == past[^1] ? past.Count : past.Count + 1;
+        if (count < 2)
         {
             return page.Add($"<span class=\"soft\">no history yet</span>");
         }
 
-        double whole = Math.Max(1, (points[^1].Time - points[0].Time).TotalSeconds);
-        long opened = points.Zip(points.Skip(1)).Sum(static pair => Opened(pair.First, pair.Second));
-        page.Add($"<svg width=\"{width}\" height=\"14\" viewBox=\"0 0 {width} 14\" role=\"img\"><title>");
-        page.Add($"State over {Words.Span(points[^1].Time - points[0].Time)}: now {Words.State(points[^1].State)}, opened {Words.Times(opened)}</title>");
-        for (int i = 0; i < points.Count;)
+        int width = isLarge ? 640 : 140;
+        double whole = Math.Max(1, (last.Time - past[0].Time).TotalSeconds);
+        long opened = 0;
+        for (int i = 1; i < count; i++)
+        {
+            opened += Opened(At(i - 1), At(i));
+        }
+
+        string says = $"State over {Words.Span(last.Time - past[0].Time)}: now {Words.State(last.State)}, opened {Words.Times(opened)}";
+        page.Add($"<svg width=\"{width}\" height=\"14\" viewBox=\"0 0 {width} 14\" role=\"img\"><title>{says}</title>");
+        for (int i = 0; i < count;)
         {
             int next = i + 1;
-            while (next < points.Count && points[next].State == points[i].State)
+            while (next < count && At(next).State == At(i).State)
             {
                 next++;
             }
 
-            DateTimeOffset end = points[Math.Min(next, points.Count - 1)].Time;
-            string look = points[i].State switch { LiveState.Closed => "closed", LiveState.HalfOpen => "half", _ => "open" };
-            double from = (points[i].Time - points[0].Time).TotalSeconds / whole * width;
-            double to = (end - points[0].Time).TotalSeconds / whole * width;
-            page.Add($"<rect class=\"{look}\" x=\"{from:F1}\" y=\"2\" width=\"{Math.Max(1, to - from):F1}\" height=\"10\"/>");
+            string look = At(i).State switch { LiveState.Closed => "closed", LiveState.HalfOpen => "half", _ => "open" };
+            double from = XOf(At(i));
+            page.Add($"<rect class=\"{look}\" x=\"{from:F1}\" y=\"2\" width=\"{Math.Max(1, XOf(At(Math.Min(next, count - 1))) - from):F1}\" height=\"10\"/>");
             i = next;
         }
 
         // What opened and closed again between two looks is a line, because nobody knows for how long.
-        for (int i = 1; i < points.Count; i++)
+        for (int i = 1; i < count; i++)
         {
-            if (Opened(points[i - 1], points[i]) > (IsOpen(points[i]) ? 1 : 0))
+            if (Opened(At(i - 1), At(i)) > (IsOpen(At(i)) ? 1 : 0))
             {
-                page.Add($"<rect class=\"open\" x=\"{(points[i].Time - points[0].Time).TotalSeconds / whole * width:F1}\" y=\"2\" width=\"1\" height=\"10\"/>");
+                page.Add($"<rect class=\"open\" x=\"{XOf(At(i)):F1}\" y=\"2\" width=\"1\" height=\"10\"/>");
             }
         }
 
         page.Add($"</svg>");
-        return default;
+        return isLarge ? page.Add($"<span class=\"soft\">{says}</span>") : default;
+
+        LivePoint At(int i) => i < past.Count ? past[i] : last;
+        double XOf(LivePoint point) => (point.Time - past[0].Time).TotalSeconds / whole * width;
     }
 
     /// <summary>How the time of a stage divides.</summary>

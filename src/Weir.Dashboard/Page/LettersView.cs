@@ -59,7 +59,7 @@ internal static class LettersView
         LetterFilter filter = data.Request.Letters;
         bool isDead = filter.State == LetterFilter.Dead;
         string what = isDead ? "dead letter" : "item";
-        page.Add($"<p>{(found.Ids.Count > found.Shown.Count ? $"The first {found.Shown.Count} of {Words.Count(found.Ids.Count, what)}" : $"{Words.Count(found.Ids.Count, what)}")} found in {Words.Number(found.Read)} that were looked at{(found.IsWhole ? "." : "; there are more, which were not looked at.")}</p>");
+        page.Add($"<p>{(found.Ids.Count > found.Shown.Count ? $"The first {found.Shown.Count} of {Words.Count(found.Ids.Count, what)}" : $"{Words.Count(found.Ids.Count, what)}")} found in {Words.Number(found.Read)} read{(found.IsWhole ? "." : "; there are more, which were not read.")}</p>");
         if (found.Ids.Count == 0)
         {
             return;

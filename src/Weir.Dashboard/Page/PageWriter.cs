@@ -77,7 +77,7 @@ internal static class PageWriter
         page.Add($"{(breakers == 0 ? "no circuit breaker" : $"{open} of {Words.Count(breakers, "circuit")} open")}; {Words.Count(letters, "dead letter")}.</p>");
         foreach (LiveEntry entry in limited.Take(5))
         {
-            page.Add($"<p id=\"why-{entry.Id}\">{Parts.Link(page, entry)}: {page.Foreign(entry.Bottleneck!.Sentence)}</p>");
+            page.Add($"<p id=\"why-{entry.Id}\">{Parts.Link(page, entry)}: {Parts.Sentence(page, entry.Bottleneck!)}</p>");
         }
 
         page.Add($"</section>");
@@ -107,11 +107,11 @@ internal static class PageWriter
             return;
         }
 
-        Parts.AddTable(page, "Runs", Shown(found.Count, most, runs.Count, "run"), ["State", "Name"], ["Done", "Failed", "Retried", "In flight", "Waiting", "Limit", "Rate"], ["Last hour", "End", ""]);
+        Parts.AddTable(page, "Runs", RunsShown(found, most, runs), ["State", "Name"], ["Done", "Failed", "Retried", "In flight", "Waiting", "Limit", "Rate"], ["Last hour", "End", ""]);
         foreach (LiveEntry run in found.OrderByDescending(static run => run.Rate1s ?? run.Rate ?? -1).ThenBy(static run => run.Since).Take(most))
         {
             page.Add($"<tr id=\"row-{run.Id}\"><td>{Parts.State(page, run.State)}</td><td class=\"name\">{Parts.Link(page, run)}</td>{Numbers(page, run.Done, run.Failed, run.Retried, run.InFlight, run.Waiting, run.Limit)}<td class=\"number\">{Words.Rate(run)}</td>");
-            page.Add($"<td>{Drawings.Sparkline(page, data.History(run.Id))}</td><td>{End(run, data.Now.Time)}</td><td>{PauseButton(page, data, run)}</td></tr>");
+            page.Add($"<td>{Drawings.Sparkline(page, run.Kind, data.History(run.Id))}</td><td>{End(run, data.Now.Time)}</td><td>{PauseButton(page, data, run)}</td></tr>");
         }
 
         page.Add($"</table></div></section>");
@@ -147,7 +147,7 @@ internal static class PageWriter
         page.Add($"<div id=\"net-{network.Id}\"><h3>{Parts.Link(page, network)} {Parts.State(page, network.State)}</h3>");
         if (network.Bottleneck is { } bottleneck)
         {
-            page.Add($"<p class=\"answer\">{page.Foreign(bottleneck.Sentence)}</p>");
+            page.Add($"<p class=\"answer\">{Parts.Sentence(page, bottleneck)}</p>");
         }
 
         if (blocks.Count > 0)
@@ -191,7 +191,7 @@ internal static class PageWriter
         {
             IReadOnlyList<LivePoint> past = data.History(policy.Id);
             page.Add($"<tr id=\"row-{policy.Id}\"><td>{Parts.State(page, policy.State)}</td><td class=\"name\">{Parts.Link(page, policy)}</td><td>{policy.Type}{Circuits(page, policy)}</td>{Numbers(page, policy.InFlight, policy.Waiting, policy.Limit)}");
-            page.Add($"<td>{(policy.Budget is { } budget ? page.Add($"{Words.Budget(budget)}") : policy.Kind == LiveKind.Breaker ? Drawings.States(page, past) : Drawings.Sparkline(page, past, ofUse: true))}</td><td class=\"text\">{Error(page, policy)}</td><td>{CircuitButtons(page, data, policy)}</td></tr>");
+            page.Add($"<td>{(policy.Budget is { } budget ? page.Add($"{Words.Budget(budget)}") : policy.Kind == LiveKind.Breaker ? Drawings.States(page, policy, data.Now.Time, past) : Drawings.Sparkline(page, policy.Kind, past))}</td><td class=\"text\">{Error(page, policy)}</td><td>{CircuitButtons(page, data, policy)}</td></tr>");
         }
 
         page.Add($"</table></div></section>");
@@ -213,7 +213,7 @@ internal static class PageWriter
             foreach (LiveEntry host in hosts.Take(most))
             {
                 page.Add($"<tr id=\"row-{host.Id}\"><td>{Parts.State(page, host.State)}</td><td class=\"name\">{Parts.Link(page, host)}</td>{Numbers(page, host.Done, host.Failed, host.Retried, host.InFlight, host.Queue?.DeadLetters)}<td class=\"number\">{Words.Rate(host)}</td>");
-                page.Add($"<td>{Drawings.Sparkline(page, data.History(host.Id))}</td><td class=\"text\">{Error(page, host)}</td><td>{LettersLink(page, host)}{PauseButton(page, data, host)}</td></tr>");
+                page.Add($"<td>{Drawings.Sparkline(page, host.Kind, data.History(host.Id))}</td><td class=\"text\">{Error(page, host)}</td><td>{LettersLink(page, host)}{PauseButton(page, data, host)}</td></tr>");
             }
 
             page.Add($"</table></div>");
@@ -228,12 +228,11 @@ internal static class PageWriter
         }
         else
         {
-            Parts.AddTable(page, "Queues", Shown(queues.Count, most, queues.Count, "queue"), ["State", "Name"], ["Backlog", "Scheduled", "In flight", "Dead letters"], ["Oldest", "Last error", ""]);
+            Parts.AddTable(page, "Queues", Shown(queues.Count, most, queues.Count, "queue"), ["State", "Name"], ["Backlog", "Scheduled", "In flight", "Dead letters", "Oldest"], ["Last hour", "Last error", ""]);
             foreach (LiveEntry queue in queues.Take(most))
             {
-                string oldest = queue.Queue?.OldestSeconds is { } seconds ? Words.Span(TimeSpan.FromSeconds(seconds)) : "";
                 page.Add($"<tr id=\"row-{queue.Id}\"><td>{Parts.State(page, queue.State)}</td><td class=\"name\">{Parts.Link(page, queue)}</td>{Numbers(page, queue.Queue?.Backlog, queue.Queue?.Scheduled, queue.Queue?.InFlight, queue.Queue?.DeadLetters)}");
-                page.Add($"<td>{oldest}</td><td class=\"text\">{Error(page, queue)}</td><td>{LettersLink(page, queue)}</td></tr>");
+                page.Add($"<td class=\"number\">{Oldest(queue)}</td><td>{Drawings.Sparkline(page, queue.Kind, data.History(queue.Id))}</td><td class=\"text\">{Error(page, queue)}</td><td>{LettersLink(page, queue)}</td></tr>");
             }
 
             page.Add($"</table></div>");
@@ -255,10 +254,16 @@ internal static class PageWriter
         page.Add($"<h2>{page.Foreign(Words.Name(entry))} {Parts.State(page, entry.State)}</h2>");
         if (entry.Bottleneck is { } bottleneck)
         {
-            page.Add($"<p class=\"answer\">{page.Foreign(bottleneck.Sentence)}</p>");
+            page.Add($"<p class=\"answer\">{Parts.Sentence(page, bottleneck)}</p>");
         }
 
-        page.Add($"<p>{(entry.Kind == LiveKind.RetryBudget ? default : entry.Kind == LiveKind.Breaker ? Drawings.States(page, data.History(entry.Id), 640) : Drawings.Sparkline(page, data.History(entry.Id), 640, 120, entry.Kind == LiveKind.Limit))}</p>");
+        // A network and a retry budget have nothing that can be drawn over time.
+        if (entry.Kind is not (LiveKind.RetryBudget or LiveKind.Network))
+        {
+            IReadOnlyList<LivePoint> past = data.History(entry.Id);
+            page.Add($"<p>{(entry.Kind == LiveKind.Breaker ? Drawings.States(page, entry, data.Now.Time, past, isLarge: true) : Drawings.Sparkline(page, entry.Kind, past, isLarge: true))}</p>");
+        }
+
         page.Add($"<div>{Buttons(page, data, entry)} {LettersLink(page, entry)}</div>");
         Parts.AddTable(page, "Values", "All that is known of it", ["What", "Value"], [], []);
         foreach ((string what, string? value) in Values(entry, data.Now))
@@ -301,6 +306,11 @@ internal static class PageWriter
         yield return ("Capacity", Whole(entry.Capacity));
         yield return ("Total", Whole(entry.Total));
         yield return ("Batches", Whole(entry.Batches));
+        yield return ("Backlog", Whole(entry.Queue?.Backlog));
+        yield return ("Scheduled", Whole(entry.Queue?.Scheduled));
+        yield return ("With consumers", Whole(entry.Queue?.InFlight));
+        yield return ("Dead letters", Whole(entry.Queue?.DeadLetters));
+        yield return ("Oldest", Oldest(entry));
         yield return ("Rate since the start", PerSecond(entry.Rate));
         yield return ("Rate of the last second", PerSecond(entry.Rate1s));
         yield return ("Rate of the last minute", PerSecond(entry.Rate1m));
@@ -336,6 +346,17 @@ internal static class PageWriter
     private static string Shown(int found, int most, int all, string what) => found > most
         ? $"{most} of {Words.Count(found, what)}, those with the most to do; search for others"
         : found < all ? $"{found} of {Words.Count(all, what)}" : Words.Count(found, what);
+
+    private static string RunsShown(List<LiveEntry> found, int most, List<LiveEntry> all)
+    {
+        int runtimes = all.Count(static entry => entry.Kind == LiveKind.Runtime);
+        string both = $"{Words.Count(all.Count - runtimes, "run")} and {Words.Count(runtimes, "runtime")}";
+        return runtimes == 0 ? Shown(found.Count, most, all.Count, "run")
+            : found.Count > most ? $"{most} of {Words.Number(found.Count)} runs and runtimes, those with the most to do; search for others"
+            : found.Count < all.Count ? $"{found.Count} of {both}" : both;
+    }
+
+    private static string Oldest(LiveEntry queue) => queue.Queue?.OldestSeconds is { } seconds ? Words.Span(TimeSpan.FromSeconds(seconds)) : "";
 
     private static Markup.Written Numbers(Markup page, params ReadOnlySpan<long?> numbers)
     {

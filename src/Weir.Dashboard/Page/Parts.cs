@@ -75,6 +75,9 @@ internal static class Parts
 
     public static Markup.Written Link(Markup page, LiveEntry entry) => page.Add($"<a href=\"?view=entry&amp;id={entry.Id}\">{page.Foreign(Words.Name(entry))}</a>");
 
+    /// <summary>What limits something, in which no line ends between a number and its sign.</summary>
+    public static Markup.Written Sentence(Markup page, LiveBottleneck bottleneck) => page.Foreign(bottleneck.Sentence.Replace(" %", "\u00A0%", StringComparison.Ordinal));
+
     public static Markup.Written Selected(Markup page, bool isSelected) => isSelected ? page.Own(" selected") : default;
 
     /// <summary>Begins a table that scrolls in its own box. Whoever calls ends it: <c>&lt;/table&gt;&lt;/div&gt;</c>.</summary>
