@@ -26,6 +26,9 @@ internal sealed record CommandPage
     /// <summary>The tables of a section, those that the result has.</summary>
     public required IReadOnlyList<Func<ResultFile, Table?>> Tables { get; init; }
 
+    /// <summary>The sentence with which the page begins, from what was measured of each section; null if that is not enough.</summary>
+    public required Func<Func<string, string>, string?> Answer { get; init; }
+
     /// <summary>The sections, in their order.</summary>
     public required IReadOnlyList<CommandSection> Sections { get; init; }
 
@@ -40,6 +43,7 @@ internal sealed record CommandPage
         Often = "--trials",
         Usual = 3,
         Tables = [ResultTables.Passes],
+        Answer = CommandAnswers.OfLoad,
         Sections =
         [
             new(
@@ -79,6 +83,7 @@ internal sealed record CommandPage
         Often = "--rounds",
         Usual = 10,
         Tables = [ResultTables.Cost, ResultTables.Modes, ResultTables.Arms],
+        Answer = CommandAnswers.OfHash,
         Sections =
         [
             new("first", "First attempt: 512 files of 16 MiB", "Blocking and asynchronous workers, in turns.", Attempt),

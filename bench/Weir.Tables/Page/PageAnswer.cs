@@ -99,7 +99,7 @@ internal static partial class PageAnswer
     [GeneratedRegex(@"(?<=\A# [^\n]*\n)\n\*\*[\d,]+ of [\d,]+ goals? (?:is|are) met[^\n]*\n|(?<=\A# [^\n]*\n)\n\*\*On \.NET \d+, Weir takes [^\n]*\n")]
     private static partial Regex Existing();
 
-    [GeneratedRegex(@"\A# [^\n]*\n\nGenerated [^\n]*\n\n\*\*[^*\n]+\d[^*\n]*\*\*")]
+    [GeneratedRegex(@"\A# [^\n]*\n\n\*\*[^*\n]+\d[^*\n]*\*\*")]
     private static partial Regex OwnAnswer();
 
     // A line under a table, a row of a table with a limit, or the goal of a check.

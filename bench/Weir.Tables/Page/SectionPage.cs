@@ -15,6 +15,9 @@ internal sealed class SectionPage(string existing)
     /// <summary>Puts what was measured in the place of what was there.</summary>
     public void Replace(string key, string text) => _measured[key] = text.TrimEnd('\n');
 
+    /// <summary>What was measured of a section, now or before; empty if it was not.</summary>
+    public string Measured(string key) => _measured.GetValueOrDefault(key, "");
+
     /// <summary>Makes the page.</summary>
     /// <param name="head">What is above its sections.</param>
     /// <param name="sections">The sections, in their order.</param>
