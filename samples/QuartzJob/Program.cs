@@ -6,9 +6,9 @@ using Quartz;
 using Weir.Runtimes;
 
 string? server = Environment.GetEnvironmentVariable("WEIR_POSTGRES");
-if (server is null || args is not (["schedule", _, _] or ["work"]))
+if (server is null || args is not (["schedule", _] or ["schedule", _, _] or ["work"]))
 {
-    Console.Error.WriteLine("QuartzJob schedule COUNT FILE | work. Set WEIR_POSTGRES; `eng/services up postgres` starts a server and prints it.");
+    Console.Error.WriteLine("QuartzJob schedule [COUNT] FILE | work. Set WEIR_POSTGRES; `eng/services up postgres` starts a server and prints it.");
     return 2;
 }
 
@@ -29,21 +29,35 @@ builder.AddQuartz(quartz =>
     });
     quartz.UseDefaultRetryPolicy(RetryPolicy.Exponential(5, TimeSpan.FromSeconds(10)));
 });
-if (args is ["schedule", var text, var file])
+if (args is ["schedule", .. var counts, var file])
 {
     using IHost client = builder.Build();
-    int count = int.Parse(text);
-    await client.Services.GetRequiredService<Letters>().CreateAsync(count);
-    File.WriteAllLines(file, Enumerable.Range(1, count).Select(id => $"{id}"));
+    if (counts is [var text])
+    {
+        int count = int.Parse(text);
+        await client.Services.GetRequiredService<Letters>().CreateAsync(count);
+        File.WriteAllLines(file, Enumerable.Range(1, count).Select(id => $"{id}"));
+    }
+
     IScheduler scheduler = await client.Services.GetRequiredService<ISchedulerFactory>().GetScheduler();
     await scheduler.ScheduleJob(
         JobBuilder.Create<LettersJob>().WithIdentity("letters").RequestRecovery().UsingJobData("file", Path.GetFullPath(file)).Build(),
         TriggerBuilder.Create().StartNow().Build());
     await scheduler.Shutdown();
-    Console.WriteLine($"the job has {count} letters");
+    Console.WriteLine($"the job has {File.ReadLines(file).Count()} letters");
     return 0;
 }
 
 builder.AddQuartzHostedService(options => options.WaitForJobsToComplete = true);
-await builder.Build().RunAsync();
+using IHost host = builder.Build();
+_ = Task.Run(async () =>
+{
+    // Somebody interrupts the job, from this process.
+    while (await Console.In.ReadLineAsync() is not null)
+    {
+        IScheduler scheduler = await host.Services.GetRequiredService<ISchedulerFactory>().GetScheduler();
+        await scheduler.Interrupt(new JobKey("letters"));
+    }
+});
+await host.RunAsync();
 return 0;

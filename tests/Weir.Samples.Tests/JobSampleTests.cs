@@ -52,6 +52,23 @@ public class JobSampleTests(SampleServers servers) : IClassFixture<SampleServers
     public Task QuartzJob_Killed_RepeatsOnlyWhatWasNotNoted() => KilledAsync("QuartzJob", hasBroker: false, "schedule", "letters.txt");
 
     [Fact(Timeout = Patience)]
+    public async Task QuartzJob_Interrupted_StopsForGood_AndTheNextFiringGoesOn()
+    {
+        await using JobWorld world = await JobWorld.CreateAsync(servers, hasBroker: false);
+        await EnqueueAsync(world, "QuartzJob", "schedule", Letters, "letters.txt");
+        await using SampleProgram worker = world.StartWithInput("QuartzJob", "work");
+        await ProgressAsync(worker, 1);
+        await worker.WriteAsync("");
+        int stopped = Number(await worker.LineAsync("The job was stopped when "));
+        Assert.InRange(stopped, 1, Letters - 1);
+        Assert.Equal((stopped, stopped), await world.CountAsync());
+        await world.EnqueueAsync("QuartzJob", "schedule", world.Folder.File("letters.txt"));
+        Assert.Equal($"done: {Letters - stopped} letters sent, {stopped} before", await worker.LineAsync("done: "));
+        await EndAsync(worker);
+        Assert.Equal((Letters, Letters), await world.CountAsync());
+    }
+
+    [Fact(Timeout = Patience)]
     public Task MassTransitJob_WholeRun_SendsEachLetterOnce() => WholeRunAsync("MassTransitJob", hasBroker: true, "send");
 
     [Fact(Timeout = Patience)]

@@ -27,6 +27,8 @@ internal sealed class JobWorld : IAsyncDisposable
 
     public SampleProgram Start(string sample, params IEnumerable<string> arguments) => SampleProgram.Start(sample, _environment, arguments);
 
+    public SampleProgram StartWithInput(string sample, params IEnumerable<string> arguments) => SampleProgram.StartWithInput(sample, _environment, arguments);
+
     /// <summary>Makes the rows and the job, and waits for the end of the program that does it.</summary>
     public async Task EnqueueAsync(string sample, params IEnumerable<string> arguments)
     {

@@ -43,24 +43,18 @@ internal sealed partial class SampleProgram : IAsyncDisposable
     /// <summary>The assembly of a project, in the configuration that the tests were built in.</summary>
     public static string Assembly(string project) => Path.Combine(Built, project, Configuration, project + ".dll");
 
-    public static SampleProgram Start(string sample, params IEnumerable<string> arguments) =>
-        new(sample, new ProcessStartInfo("dotnet", [Assembly(sample), .. arguments]));
+    public static SampleProgram Start(string sample, params IEnumerable<string> arguments) => Start(sample, [], arguments);
 
     /// <summary>Starts a program with variables in its environment.</summary>
-    public static SampleProgram Start(string sample, IEnumerable<KeyValuePair<string, string>> environment, params IEnumerable<string> arguments)
-    {
-        ProcessStartInfo start = new("dotnet", [Assembly(sample), .. arguments]);
-        foreach ((string name, string value) in environment)
-        {
-            start.Environment[name] = value;
-        }
-
-        return new(sample, start);
-    }
+    public static SampleProgram Start(string sample, IEnumerable<KeyValuePair<string, string>> environment, params IEnumerable<string> arguments) =>
+        new(sample, ToStart(sample, environment, arguments));
 
     /// <summary>Starts a program that reads commands from its input.</summary>
-    public static SampleProgram StartWithInput(string sample, params IEnumerable<string> arguments) =>
-        new(sample, new ProcessStartInfo("dotnet", [Assembly(sample), .. arguments]), hasInput: true);
+    public static SampleProgram StartWithInput(string sample, params IEnumerable<string> arguments) => StartWithInput(sample, [], arguments);
+
+    /// <inheritdoc cref="StartWithInput(string, IEnumerable{string})"/>
+    public static SampleProgram StartWithInput(string sample, IEnumerable<KeyValuePair<string, string>> environment, params IEnumerable<string> arguments) =>
+        new(sample, ToStart(sample, environment, arguments), hasInput: true);
 
     public static SampleProgram StartScript(string script, params IEnumerable<string> arguments) =>
         new(script, new ProcessStartInfo("bash", [Path.Combine(Repository.Root, "samples", script), .. arguments])
@@ -121,6 +115,17 @@ internal sealed partial class SampleProgram : IAsyncDisposable
     }
 
     private string Output => string.Join('\n', _lines);
+
+    private static ProcessStartInfo ToStart(string sample, IEnumerable<KeyValuePair<string, string>> environment, IEnumerable<string> arguments)
+    {
+        ProcessStartInfo start = new("dotnet", [Assembly(sample), .. arguments]);
+        foreach ((string name, string value) in environment)
+        {
+            start.Environment[name] = value;
+        }
+
+        return start;
+    }
 
     private async Task ReadAsync()
     {
