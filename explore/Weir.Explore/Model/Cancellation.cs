@@ -10,7 +10,6 @@ internal static class Cancellation
     private static readonly FieldInfo Registered = typeof(CancellationTokenSource).GetField("_registrations", BindingFlags.Instance | BindingFlags.NonPublic)!;
 
     public static CancellationTokenSource New(int millisecondsDelay) => New(TimeSpan.FromMilliseconds(millisecondsDelay));
-
     public static CancellationTokenSource New(TimeSpan delay) => New(delay, Time.Provider);
 
     public static CancellationTokenSource New(TimeSpan delay, TimeProvider timeProvider)
@@ -92,13 +91,10 @@ internal static class Cancellation
 
     public static CancellationTokenSource CreateLinkedTokenSource(CancellationToken token) =>
         Linked(CancellationTokenSource.CreateLinkedTokenSource(token), token);
-
     public static CancellationTokenSource CreateLinkedTokenSource(CancellationToken token1, CancellationToken token2) =>
         Linked(CancellationTokenSource.CreateLinkedTokenSource(token1, token2), token1, token2);
-
     public static CancellationTokenSource CreateLinkedTokenSource(params CancellationToken[] tokens) =>
         Linked(CancellationTokenSource.CreateLinkedTokenSource(tokens), tokens);
-
     public static CancellationTokenSource CreateLinkedTokenSource(params ReadOnlySpan<CancellationToken> tokens) =>
         Linked(CancellationTokenSource.CreateLinkedTokenSource(tokens), tokens);
 
@@ -192,10 +188,8 @@ internal static class Cancellation
 internal static class Registrations
 {
     public static CancellationTokenRegistration Register(ref CancellationToken token, Action callback) => Add(token, (_, _) => callback(), null, flow: true);
-
     public static CancellationTokenRegistration Register(ref CancellationToken token, Action callback, bool useSynchronizationContext) =>
         Add(token, (_, _) => callback(), null, flow: true);
-
     public static CancellationTokenRegistration Register(ref CancellationToken token, Action<object?> callback, object? state) =>
         Add(token, (s, _) => callback(s), state, flow: true);
 
@@ -204,10 +198,8 @@ internal static class Registrations
 
     public static CancellationTokenRegistration Register(ref CancellationToken token, Action<object?, CancellationToken> callback, object? state) =>
         Add(token, callback, state, flow: true);
-
     public static CancellationTokenRegistration UnsafeRegister(ref CancellationToken token, Action<object?> callback, object? state) =>
         Add(token, (s, _) => callback(s), state, flow: false);
-
     public static CancellationTokenRegistration UnsafeRegister(ref CancellationToken token, Action<object?, CancellationToken> callback, object? state) =>
         Add(token, callback, state, flow: false);
 

@@ -8,11 +8,8 @@ namespace Weir.Explore.Model;
 internal static class Clocks
 {
     public static TimeProvider get_System() => Time.Provider;
-
     public static TaskScheduler get_Default() => PoolScheduler.Instance;
-
     public static TaskScheduler get_Current() => PoolScheduler.InPlaceOf(TaskScheduler.Current);
-
     public static Random get_Shared() => Points.Me.Execution.Random;
 
     public static Random New()
@@ -25,11 +22,8 @@ internal static class Clocks
     public static long get_TickCount64() => Time.Ticks / TimeSpan.TicksPerMillisecond;
 
     public static int get_TickCount() => (int)get_TickCount64();
-
     public static int get_CurrentManagedThreadId() => Points.Me.Execution.IdOf(Points.Me);
-
     public static int get_ProcessorCount() => 4;
-
     public static Environment.ProcessCpuUsage get_CpuUsage() => default;
 }
 
@@ -45,15 +39,10 @@ internal sealed class StopwatchModel
     public bool IsRunning { get; private set; }
 
     public TimeSpan Elapsed => GetElapsedTime(0, ElapsedTicks);
-
     public long ElapsedTicks => _before + (IsRunning ? GetTimestamp() - _startedAt : 0);
-
     public long ElapsedMilliseconds => Elapsed.Ticks / TimeSpan.TicksPerMillisecond;
-
     public static long GetTimestamp() => Time.Provider.GetTimestamp();
-
     public static TimeSpan GetElapsedTime(long startingTimestamp) => Time.Provider.GetElapsedTime(startingTimestamp);
-
     public static TimeSpan GetElapsedTime(long startingTimestamp, long endingTimestamp) => Stopwatch.GetElapsedTime(startingTimestamp, endingTimestamp);
 
     public static StopwatchModel StartNew()
@@ -70,7 +59,6 @@ internal sealed class StopwatchModel
     }
 
     public void Stop() => (_before, IsRunning) = (ElapsedTicks, false);
-
     public void Reset() => (_before, IsRunning) = (0, false);
 
     public void Restart()
@@ -84,9 +72,7 @@ internal sealed class StopwatchModel
 internal static class DateTimes
 {
     public static DateTime get_UtcNow() => Time.Provider.GetUtcNow().UtcDateTime;
-
     public static DateTime get_Now() => Time.Provider.GetUtcNow().UtcDateTime;
-
     public static DateTime get_Today() => get_Now().Date;
 }
 
@@ -94,7 +80,6 @@ internal static class DateTimes
 internal static class DateTimeOffsets
 {
     public static DateTimeOffset get_UtcNow() => Time.Provider.GetUtcNow();
-
     public static DateTimeOffset get_Now() => Time.Provider.GetUtcNow();
 }
 
@@ -104,7 +89,6 @@ internal sealed class TimerModel : ITimer
     private readonly ITimer _timer;
 
     public TimerModel(TimerCallback callback) => _timer = Time.Provider.CreateTimer(callback, this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
-
     public TimerModel(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) =>
         _timer = Time.Provider.CreateTimer(callback, state, dueTime, period);
 
@@ -125,7 +109,6 @@ internal sealed class TimerModel : ITimer
     }
 
     public bool Change(int dueTime, int period) => Change(TimeSpan.FromMilliseconds(dueTime), TimeSpan.FromMilliseconds(period));
-
     public bool Change(long dueTime, long period) => Change(TimeSpan.FromMilliseconds(dueTime), TimeSpan.FromMilliseconds(period));
 
     public void Dispose()

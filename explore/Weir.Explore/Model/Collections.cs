@@ -73,7 +73,6 @@ internal static class Dictionaries
 internal static class Takers
 {
     public static bool TryDequeue<T>(ConcurrentQueue<T> queue, [MaybeNullWhen(false)] out T item) => Took(Before(queue).TryDequeue(out item));
-
     public static bool TryPop<T>(ConcurrentStack<T> stack, [MaybeNullWhen(false)] out T item) => Took(Before(stack).TryPop(out item));
 
     private static T Before<T>(T collection)

@@ -110,7 +110,6 @@ internal static class Effects
 
     /// <summary>An operation that changes this object of the platform alone.</summary>
     public static void Write(object? used) => Known(out ControlledThread me)?.WriteObject(me, used);
-
     public static void Read(object? used) => Known(out ControlledThread me)?.ReadObject(me, used);
 
     /// <summary>Before a task of the model is completed.</summary>
@@ -143,7 +142,6 @@ internal static class Effects
     }
 
     public static void ObserveToken(ref CancellationToken token) => Observe(token.IsCancellationRequested);
-
     public static void ObserveSource(CancellationTokenSource source) => Observe(source.IsCancellationRequested);
 
     private static Action JoinOf(VectorClock clock) => () => ControlledThread.Current?.Clock.Join(clock);

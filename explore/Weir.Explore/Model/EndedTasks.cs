@@ -10,7 +10,6 @@ internal static class EndedTasks
     public static IAsyncEnumerable<Task> WhenEach(params Task[] tasks) => new InOrder<Task>(Tasks.Copy(tasks));
     public static IAsyncEnumerable<Task> WhenEach(params ReadOnlySpan<Task> tasks) => new InOrder<Task>(Tasks.Copy(tasks.ToArray()));
     public static IAsyncEnumerable<Task> WhenEach(IEnumerable<Task> tasks) => new InOrder<Task>(Tasks.Copy(tasks));
-
     public static IAsyncEnumerable<Task<T>> WhenEach<T>(params Task<T>[] tasks) => new InOrder<Task<T>>(Tasks.Copy(tasks));
     public static IAsyncEnumerable<Task<T>> WhenEach<T>(params ReadOnlySpan<Task<T>> tasks) => new InOrder<Task<T>>(Tasks.Copy(tasks.ToArray()));
     public static IAsyncEnumerable<Task<T>> WhenEach<T>(IEnumerable<Task<T>> tasks) => new InOrder<Task<T>>(Tasks.Copy(tasks));

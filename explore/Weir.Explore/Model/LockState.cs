@@ -118,7 +118,6 @@ internal sealed class Lock
     private readonly LockState _state = new("a Lock");
 
     public bool IsHeldByCurrentThread => _state.IsMine;
-
     public void Enter() => _state.Enter();
 
     public Scope EnterScope()
@@ -128,11 +127,8 @@ internal sealed class Lock
     }
 
     public void Exit() => _state.Exit();
-
     public bool TryEnter() => TryEnter(TimeSpan.Zero);
-
     public bool TryEnter(int millisecondsTimeout) => TryEnter(TimeSpan.FromMilliseconds(millisecondsTimeout));
-
     public bool TryEnter(TimeSpan timeout) => _state.TryEnter(timeout);
 
     public ref struct Scope(Lock taken)
@@ -162,29 +158,17 @@ internal static class Monitors
     }
 
     public static void Exit(object obj) => Of(obj).Exit();
-
     public static bool IsEntered(object obj) => Of(obj).IsMine;
-
     public static bool TryEnter(object obj) => TryEnter(obj, TimeSpan.Zero);
-
     public static void TryEnter(object obj, ref bool lockTaken) => lockTaken = TryEnter(obj, TimeSpan.Zero);
-
     public static bool TryEnter(object obj, int millisecondsTimeout) => TryEnter(obj, TimeSpan.FromMilliseconds(millisecondsTimeout));
-
     public static bool TryEnter(object obj, TimeSpan timeout) => Of(obj).TryEnter(timeout);
-
     public static void TryEnter(object obj, int millisecondsTimeout, ref bool lockTaken) => lockTaken = TryEnter(obj, millisecondsTimeout);
-
     public static void TryEnter(object obj, TimeSpan timeout, ref bool lockTaken) => lockTaken = TryEnter(obj, timeout);
-
     public static bool Wait(object obj) => Wait(obj, Timeout.InfiniteTimeSpan);
-
     public static bool Wait(object obj, int millisecondsTimeout) => Wait(obj, TimeSpan.FromMilliseconds(millisecondsTimeout));
-
     public static bool Wait(object obj, TimeSpan timeout) => Of(obj).Wait(timeout);
-
     public static void Pulse(object obj) => Of(obj).Pulse(all: false);
-
     public static void PulseAll(object obj) => Of(obj).Pulse(all: true);
 
     internal static LockState Of(object obj)

@@ -96,7 +96,6 @@ internal sealed class PeriodicTimer : IDisposable, IValueTaskSource<bool>
     }
 
     public ValueTaskSourceStatus GetStatus(short token) => _core.GetStatus(token);
-
     public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
         _core.OnCompleted(continuation, state, token, flags);
 

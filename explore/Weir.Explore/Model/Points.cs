@@ -1,8 +1,14 @@
+using System.Collections.Concurrent;
+using System.Linq.Expressions;
+
 namespace Weir.Explore.Model;
 
 /// <summary>What rewritten code calls before each operation that other threads can see.</summary>
 internal static class Points
 {
+    private static readonly ConcurrentDictionary<Type, bool> IsConcurrent = new();
+    private static readonly ConcurrentDictionary<Type, Delegate> Wrappers = new();
+
     /// <summary>The controlled thread that calls. On another thread, an operation that could wait is refused.</summary>
     public static ControlledThread Me => ControlledThread.Current ?? throw new NotSupportedException(
         "Code under test runs on a thread that the explorer does not control, and calls what could wait. What has called it is not known to the explorer.");
@@ -58,6 +64,40 @@ internal static class Points
 
     /// <summary>Where the next call of a replaced method is.</summary>
     public static void Site(string site) => ControlledThread.Current?.Site = site;
+
+    /// <summary>
+    /// Before a call by an interface: a point if the object is a concurrent collection, or goes through one that others may change meanwhile, which a dictionary's
+    /// enumerator alone does.
+    /// </summary>
+    public static void Collection(object? called)
+    {
+        if (ControlledThread.Current is { } me && called is not null && IsConcurrent.GetOrAdd(called.GetType(), static t => Bases(t).Any(
+            static b => b.Namespace == "System.Collections.Concurrent" && (b.DeclaringType ?? b).Name == (b.IsNested ? "ConcurrentDictionary`2" : b.Name))))
+        {
+            me.Step();
+            Effects.AcquireRelease(called);
+        }
+
+        static IEnumerable<Type> Bases(Type? type) => type is null ? [] : Bases(type.BaseType).Prepend(type);
+    }
+
+    /// <summary>A delegate that has a point before it calls the one that it is made of, which is of a method of the platform.</summary>
+    public static TDelegate Delegate<TDelegate>(TDelegate made, string site)
+        where TDelegate : Delegate => ((Func<TDelegate, string, TDelegate>)Wrappers.GetOrAdd(typeof(TDelegate), static type =>
+        {
+            (ParameterExpression inner, ParameterExpression site) = (Expression.Parameter(type), Expression.Parameter(typeof(string)));
+            ParameterExpression[] arguments = [.. type.GetMethod("Invoke")!.GetParameters().Select(static p => Expression.Parameter(p.ParameterType))];
+            Expression body = Expression.Block(Expression.Call(((Action<Delegate, string>)Called).Method, inner, site), Expression.Invoke(inner, arguments));
+            return Expression.Lambda<Func<TDelegate, string, TDelegate>>(Expression.Lambda<TDelegate>(body, arguments), inner, site).Compile();
+        }))(made, site);
+
+    private static void Called(Delegate made, string site)
+    {
+        Step(site);
+        bool isSource = made.Method.DeclaringType!.Name.StartsWith(nameof(TaskCompletionSource), StringComparison.Ordinal);
+        Action<object> tell = isSource ? Effects.CompleteSource : Effects.AcquireRelease;
+        tell(made.Target ?? made);
+    }
 
     /// <summary>In place of a call of which nothing is known.</summary>
     public static T Refuse<T>(string call, string site)

@@ -6,13 +6,9 @@ internal abstract class Waitable : IDisposable
     protected bool IsDisposed { get; private set; }
 
     public void Wait() => _ = Wait(Timeout.InfiniteTimeSpan, CancellationToken.None);
-
     public void Wait(CancellationToken cancellationToken) => _ = Wait(Timeout.InfiniteTimeSpan, cancellationToken);
-
     public bool Wait(int millisecondsTimeout) => Wait(TimeSpan.FromMilliseconds(millisecondsTimeout), CancellationToken.None);
-
     public bool Wait(TimeSpan timeout) => Wait(timeout, CancellationToken.None);
-
     public bool Wait(int millisecondsTimeout, CancellationToken cancellationToken) => Wait(TimeSpan.FromMilliseconds(millisecondsTimeout), cancellationToken);
 
     public abstract bool Wait(TimeSpan timeout, CancellationToken cancellationToken);
@@ -81,13 +77,9 @@ internal sealed class SemaphoreSlim(int initialCount, int maxCount) : Waitable
     }
 
     public Task WaitAsync() => WaitAsync(Timeout.InfiniteTimeSpan, CancellationToken.None);
-
     public Task WaitAsync(CancellationToken cancellationToken) => WaitAsync(Timeout.InfiniteTimeSpan, cancellationToken);
-
     public Task<bool> WaitAsync(int millisecondsTimeout) => WaitAsync(TimeSpan.FromMilliseconds(millisecondsTimeout), CancellationToken.None);
-
     public Task<bool> WaitAsync(TimeSpan timeout) => WaitAsync(timeout, CancellationToken.None);
-
     public Task<bool> WaitAsync(int millisecondsTimeout, CancellationToken cancellationToken) =>
         WaitAsync(TimeSpan.FromMilliseconds(millisecondsTimeout), cancellationToken);
 
@@ -257,9 +249,7 @@ internal struct SpinWait
     public int Count { get; private set; }
 
     public readonly bool NextSpinWillYield => Count >= SpinsBeforeYield;
-
     public static void SpinUntil(Func<bool> condition) => SpinUntil(condition, Timeout.InfiniteTimeSpan);
-
     public static bool SpinUntil(Func<bool> condition, int millisecondsTimeout) => SpinUntil(condition, TimeSpan.FromMilliseconds(millisecondsTimeout));
 
     public static bool SpinUntil(Func<bool> condition, TimeSpan timeout)
@@ -285,6 +275,5 @@ internal struct SpinWait
     }
 
     public void SpinOnce(int sleep1Threshold) => SpinOnce();
-
     public void Reset() => Count = 0;
 }

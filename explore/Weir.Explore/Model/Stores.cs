@@ -41,7 +41,6 @@ internal static class Stores
 
     /// <summary>A volatile write of a field.</summary>
     public static void WriteOf<T>(object? owner, ref T location, T value) => Write(ref Known(owner, ref location), value);
-
     public static void WritePlainOf<T>(object? owner, ref T location, T value, string site) => WritePlain(ref Known(owner, ref location), value, site);
 
     public static T ReadPlain<T>(ref T location, string site)

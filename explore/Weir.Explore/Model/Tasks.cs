@@ -19,39 +19,23 @@ internal static class Tasks
         cancellationToken);
 
     public static Task<T> Run<T>(Func<T> function) => RunCore(function, CancellationToken.None);
-
     public static Task<T> Run<T>(Func<T> function, CancellationToken cancellationToken) => RunCore(function, cancellationToken);
-
     public static Task Run(Func<Task?> function) => Run(function, CancellationToken.None);
-
     public static Task Run(Func<Task?> function, CancellationToken cancellationToken) => Follow(RunCore(function, cancellationToken));
-
     public static Task<T> Run<T>(Func<Task<T>?> function) => Run(function, CancellationToken.None);
-
     public static Task<T> Run<T>(Func<Task<T>?> function, CancellationToken cancellationToken) => Follow(RunCore(function, cancellationToken));
-
     public static Task Delay(int millisecondsDelay) => Delay(millisecondsDelay, CancellationToken.None);
-
     public static Task Delay(int millisecondsDelay, CancellationToken cancellationToken) =>
         Task.Delay(TimeSpan.FromMilliseconds(millisecondsDelay), Time.Provider, cancellationToken);
-
     public static Task Delay(TimeSpan delay) => Task.Delay(delay, Time.Provider);
-
     public static Task Delay(TimeSpan delay, CancellationToken cancellationToken) => Task.Delay(delay, Time.Provider, cancellationToken);
-
     public static void Start(Task task) => task.Start(PoolScheduler.Instance);
-
     public static void RunSynchronously(Task task) => task.RunSynchronously(PoolScheduler.Instance);
-
     public static void Wait(Task task) => _ = Wait(task, Timeout.InfiniteTimeSpan, CancellationToken.None);
-
     public static void Wait(Task task, CancellationToken cancellationToken) => _ = Wait(task, Timeout.InfiniteTimeSpan, cancellationToken);
-
     public static bool Wait(Task task, int millisecondsTimeout) => Wait(task, Time.Limit(millisecondsTimeout), CancellationToken.None);
-
     public static bool Wait(Task task, int millisecondsTimeout, CancellationToken cancellationToken) =>
         Wait(task, Time.Limit(millisecondsTimeout), cancellationToken);
-
     public static bool Wait(Task task, TimeSpan timeout) => Wait(task, timeout, CancellationToken.None);
 
     // A token that is cancelled does not matter to who does not wait at all. What an ended task throws, the platform says.
@@ -68,7 +52,6 @@ internal static class Tasks
     public static bool WaitAll(Task[] tasks, int millisecondsTimeout) => WaitAll(tasks, Time.Limit(millisecondsTimeout), CancellationToken.None);
     public static bool WaitAll(Task[] tasks, int millisecondsTimeout, CancellationToken cancellationToken) =>
         WaitAll(tasks, Time.Limit(millisecondsTimeout), cancellationToken);
-
     public static int WaitAny(params Task[] tasks) => WaitAny(tasks, Timeout.InfiniteTimeSpan, CancellationToken.None);
     public static int WaitAny(Task[] tasks, CancellationToken cancellationToken) => WaitAny(tasks, Timeout.InfiniteTimeSpan, cancellationToken);
     public static int WaitAny(Task[] tasks, TimeSpan timeout) => WaitAny(tasks, timeout, CancellationToken.None);
@@ -87,28 +70,21 @@ internal static class Tasks
     public static Task WhenAll(params Task[] tasks) => All([.. tasks], static t => Task.WhenAll(t));
     public static Task WhenAll(params ReadOnlySpan<Task> tasks) => All(tasks.ToArray(), static t => Task.WhenAll(t));
     public static Task WhenAll(IEnumerable<Task> tasks) => All([.. tasks], static t => Task.WhenAll(t));
-
     public static Task<T[]> WhenAll<T>(params Task<T>[] tasks) => AllOf<T>([.. tasks]);
     public static Task<T[]> WhenAll<T>(params ReadOnlySpan<Task<T>> tasks) => AllOf(tasks.ToArray());
     public static Task<T[]> WhenAll<T>(IEnumerable<Task<T>> tasks) => AllOf<T>([.. tasks]);
-
     public static Task<Task> WhenAny(params Task[] tasks) => Any<Task>([.. tasks]);
     public static Task<Task> WhenAny(params ReadOnlySpan<Task> tasks) => Any(tasks.ToArray());
     public static Task<Task> WhenAny(Task task1, Task task2) => Any<Task>([task1, task2]);
     public static Task<Task> WhenAny(IEnumerable<Task> tasks) => Any<Task>([.. tasks]);
-
     public static Task<Task<T>> WhenAny<T>(params Task<T>[] tasks) => Any<Task<T>>([.. tasks]);
     public static Task<Task<T>> WhenAny<T>(params ReadOnlySpan<Task<T>> tasks) => Any(tasks.ToArray());
     public static Task<Task<T>> WhenAny<T>(Task<T> task1, Task<T> task2) => Any<Task<T>>([task1, task2]);
     public static Task<Task<T>> WhenAny<T>(IEnumerable<Task<T>> tasks) => Any<Task<T>>([.. tasks]);
-
     public static Task WaitAsync(Task task, CancellationToken cancellationToken) => WaitAsync(task, Timeout.InfiniteTimeSpan, cancellationToken);
-
     public static Task WaitAsync(Task task, TimeSpan timeout) => WaitAsync(task, timeout, CancellationToken.None);
-
     public static Task WaitAsync(Task task, TimeSpan timeout, CancellationToken cancellationToken) =>
         WaitAsync(task, timeout, Time.Provider, cancellationToken);
-
     public static Task WaitAsync(Task task, TimeSpan timeout, TimeProvider timeProvider) =>
         WaitAsync(task, timeout, timeProvider, CancellationToken.None);
 
@@ -120,12 +96,9 @@ internal static class Tasks
     }
 
     public static Task<T> WaitAsync<T>(Task<T> task, CancellationToken cancellationToken) => WaitAsync(task, Timeout.InfiniteTimeSpan, cancellationToken);
-
     public static Task<T> WaitAsync<T>(Task<T> task, TimeSpan timeout) => WaitAsync(task, timeout, CancellationToken.None);
-
     public static Task<T> WaitAsync<T>(Task<T> task, TimeSpan timeout, CancellationToken cancellationToken) =>
         WaitAsync(task, timeout, Time.Provider, cancellationToken);
-
     public static Task<T> WaitAsync<T>(Task<T> task, TimeSpan timeout, TimeProvider timeProvider) =>
         WaitAsync(task, timeout, timeProvider, CancellationToken.None);
 
@@ -212,7 +185,8 @@ internal static class Tasks
                 Points.Me.Step("the end of a task", orders: false);
                 Effects.Release(ended.Task);
                 ended.TrySetResult(result);
-            });
+            },
+            task: ended.Task);
         return ended.Task;
     }
 
@@ -222,6 +196,7 @@ internal static class Tasks
         tasks = Copy(tasks);
         ControlledThread me = Points.Me;
         me.Step(orders: false);
+        me.Execution.RunInPlace(me, timeout < TimeSpan.Zero && !token.CanBeCanceled ? tasks : []);
         bool areThere = Array.TrueForAll(tasks, static t => t.IsCompleted) ||
             me.Block($"{tasks.Length} tasks", () => token.IsCancellationRequested || Array.TrueForAll(tasks, static t => t.IsCompleted), timeout);
         Array.ForEach(tasks, Effects.Acquire);
@@ -248,7 +223,6 @@ internal static class Tasks
 
     public static Task Unwrap(Task<Task?> outer) => !HasEnded(outer) || !outer.IsCompletedSuccessfully ? Follow(outer)
         : outer.Result ?? Task.FromCanceled(new CancellationToken(canceled: true));
-
     public static Task<T> Unwrap<T>(Task<Task<T>?> outer) => !HasEnded(outer) || !outer.IsCompletedSuccessfully ? Follow(outer)
         : outer.Result ?? Task.FromCanceled<T>(new CancellationToken(canceled: true));
 
@@ -562,13 +536,12 @@ internal static class Awaiters<TAwaiter>
 internal static class Registrars
 {
     public static void OfYield<TAwaiter>(ref TAwaiter awaiter, Action continuation) => Pool.QueueInside(Noted(continuation, capture: true));
-
-    public static void OfTask<TAwaiter>(ref TAwaiter awaiter, Action continuation) => On(Unsafe.As<TAwaiter, Task>(ref awaiter), continuation, capture: true);
+    public static void OfTask<TAwaiter>(ref TAwaiter awaiter, Action continuation) => Await(Unsafe.As<TAwaiter, Task>(ref awaiter), continuation, capture: true);
 
     public static void OfConfiguredTask<TAwaiter>(ref TAwaiter awaiter, Action continuation)
     {
         ref ConfiguredFields fields = ref Unsafe.As<TAwaiter, ConfiguredFields>(ref awaiter);
-        On(fields.Task, continuation, (fields.Options & ConfigureAwaitOptions.ContinueOnCapturedContext) != 0);
+        Await(fields.Task, continuation, (fields.Options & ConfigureAwaitOptions.ContinueOnCapturedContext) != 0);
     }
 
     public static void OfValueTask<TAwaiter>(ref TAwaiter awaiter, Action continuation)
@@ -583,12 +556,20 @@ internal static class Registrars
         OnSource(ref awaiter, continuation, WithResult<TResult>.Captures(ref task), task.IsCompleted, noted => task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(noted));
     }
 
+    /// <summary>
+    /// An await of a task. Of all awaits of a task, the platform lets the first one go on on the thread that ends it, and the others on the pool. So that thread
+    /// never runs one before what others do then, nor where code after it may not run: in a context or on a scheduler of the program's own.
+    /// </summary>
+    private static void Await(Task task, Action continuation, bool capture) =>
+        On(task, continuation, capture, isInline: false, isQueued: !Points.Me.Execution.Awaited.Add(task));
+
     /// <summary>Goes on when the task has ended: on the thread that ends it, or on one of the pool where the task asks for that.</summary>
     /// <param name="task">The task.</param>
     /// <param name="continuation">What goes on.</param>
     /// <param name="capture">Whether in the context of now.</param>
     /// <param name="isInline">Whether on the thread that ends the task in any case.</param>
-    public static void On(Task task, Action continuation, bool capture, bool isInline = false)
+    /// <param name="isQueued">Whether on one of the pool in any case.</param>
+    public static void On(Task task, Action continuation, bool capture, bool isInline = false, bool isQueued = false)
     {
         Action noted = Noted(continuation, capture);
         Effects.Observe(task.IsCompleted);
@@ -601,7 +582,7 @@ internal static class Registrars
         Effects.Write(task);
         task.ContinueWith(
             static (_, state) => ((PoolScheduler.Continuation)state!).Action(), new PoolScheduler.Continuation(noted, isInline), CancellationToken.None,
-            TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.HideScheduler, PoolScheduler.Instance);
+            (isQueued ? 0 : TaskContinuationOptions.ExecuteSynchronously) | TaskContinuationOptions.HideScheduler, PoolScheduler.Instance);
     }
 
     private static void OnSource<TAwaiter>(ref TAwaiter awaiter, Action continuation, bool capture, bool isCompleted, Action<Action> ofSource)
@@ -609,7 +590,7 @@ internal static class Registrars
         object? source = Awaiters<TAwaiter>.Source(ref awaiter);
         if (source is Task inner)
         {
-            On(inner, continuation, capture);
+            Await(inner, continuation, capture);
             return;
         }
 
@@ -789,6 +770,7 @@ internal static class Waits
     {
         ControlledThread me = Points.Me;
         me.Step(orders: false);
+        me.Execution.RunInPlace(me, timeout < TimeSpan.Zero && !token.CanBeCanceled ? [task] : []);
         bool hasEnded = me.Block("a task", () => task.IsCompleted || token.IsCancellationRequested, timeout, orders: token.CanBeCanceled);
         if (hasEnded && !task.IsCompleted)
         {
@@ -822,29 +804,25 @@ internal static class Waits
 internal static class Pool
 {
     public static bool QueueUserWorkItem(WaitCallback callBack) => Queue(() => callBack(null));
-
     public static bool QueueUserWorkItem(WaitCallback callBack, object? state) => Queue(() => callBack(state));
-
     public static bool QueueUserWorkItem<TState>(Action<TState> callBack, TState state, bool preferLocal) => Queue(() => callBack(state));
-
     public static bool UnsafeQueueUserWorkItem(WaitCallback callBack, object? state) => Queue(() => callBack(state), flows: false);
-
     public static bool UnsafeQueueUserWorkItem<TState>(Action<TState> callBack, TState state, bool preferLocal) => Queue(() => callBack(state), flows: false);
-
     public static bool UnsafeQueueUserWorkItem(IThreadPoolWorkItem callBack, bool preferLocal) => Queue(callBack.Execute, flows: false);
 
-    /// <summary>Queues a work item; a point.</summary>
-    public static bool Queue(Action body, bool flows = true)
+    /// <summary>Queues a work item, that of a task if there is one; a point.</summary>
+    public static bool Queue(Action body, bool flows = true, Task? task = null)
     {
         ControlledThread me = Points.Me;
         me.Execution.ThrowIfStopping(me);
-        me.Execution.Create("pool", body, flows ? ExecutionContext.Capture() : null);
+        me.Execution.Create("pool", body, flows ? ExecutionContext.Capture() : null).Queued = (task, me);
         me.Step(orders: false);
         return true;
     }
 
     /// <summary>Queues a work item from inside an operation that is one piece.</summary>
-    public static void QueueInside(Action body) => ControlledThread.Current?.Execution.Create("pool", body, null);
+    public static void QueueInside(Action body) => QueueInside(body, null);
+    public static void QueueInside(Action body, Task? task) => ControlledThread.Current?.Execution.Create("pool", body, null).Queued = (task, ControlledThread.Current);
 }
 
 /// <summary>A context that has no way of its own to post has the pool's.</summary>
@@ -887,7 +865,8 @@ internal sealed class PoolScheduler : TaskScheduler
         }
         else
         {
-            Pool.QueueInside(() => Run(task));
+            bool isOfThread = (task.CreationOptions & (TaskCreationOptions.LongRunning | TaskCreationOptions.PreferFairness)) == 0;
+            Pool.QueueInside(() => Run(task), isOfThread ? task : null);
         }
     }
 
@@ -962,7 +941,6 @@ internal struct CompletionCore<TResult>
     }
 
     public void SetResult(TResult result) => Complete(result, null);
-
     public void SetException(Exception error) => Complete(default, error);
 
     public readonly ValueTaskSourceStatus GetStatus(short token)

@@ -104,15 +104,10 @@ internal sealed class ThreadModel
     }
 
     public void Start() => Start(null);
-
     public void Start(object? parameter) => Start(parameter, ExecutionContext.Capture());
-
     public void UnsafeStart() => Start(null, null);
-
     public void UnsafeStart(object? parameter) => Start(parameter, null);
-
     public void Join() => Join(Timeout.InfiniteTimeSpan);
-
     public bool Join(int millisecondsTimeout) => Join(TimeSpan.FromMilliseconds(millisecondsTimeout));
 
     public bool Join(TimeSpan timeout)

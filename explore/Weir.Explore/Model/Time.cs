@@ -8,7 +8,6 @@ internal sealed class Time : TimeProvider
     public static Time Provider { get; } = new();
 
     public override TimeZoneInfo LocalTimeZone => TimeZoneInfo.Utc;
-
     public static long Ticks => ControlledThread.Current?.Execution.Now ?? 0;
 
     /// <summary>A time limit, if the platform takes it for one.</summary>

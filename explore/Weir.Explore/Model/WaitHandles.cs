@@ -14,11 +14,9 @@ internal static class WaitHandles
     public static bool WaitOne(WaitHandle handle, int millisecondsTimeout, bool exitContext) => WaitOne(handle, millisecondsTimeout);
     public static bool WaitOne(WaitHandle handle, TimeSpan timeout, bool exitContext) => WaitOne(handle, timeout);
     public static bool WaitOne(WaitHandle handle, TimeSpan timeout) => Wait([handle], all: true, timeout) == 0;
-
     public static int WaitAny(WaitHandle[] waitHandles) => WaitAny(waitHandles, Timeout.InfiniteTimeSpan);
     public static int WaitAny(WaitHandle[] waitHandles, int millisecondsTimeout) => WaitAny(waitHandles, Time.Limit(millisecondsTimeout));
     public static int WaitAny(WaitHandle[] waitHandles, TimeSpan timeout) => Wait(waitHandles, all: false, timeout);
-
     public static bool WaitAll(WaitHandle[] waitHandles) => WaitAll(waitHandles, Timeout.InfiniteTimeSpan);
     public static bool WaitAll(WaitHandle[] waitHandles, int millisecondsTimeout) => WaitAll(waitHandles, Time.Limit(millisecondsTimeout));
     public static bool WaitAll(WaitHandle[] waitHandles, TimeSpan timeout) => Wait(waitHandles, all: true, timeout) != WaitHandle.WaitTimeout;
@@ -82,9 +80,7 @@ internal static class EventWaitHandles
 {
     public static EventWaitHandle New(bool initialState, EventResetMode mode) =>
         WaitHandles.Add(new EventWaitHandle(initialState, mode), initialState, mode == EventResetMode.AutoReset);
-
     public static bool Set(EventWaitHandle handle) => WaitHandles.Set(handle, isSet: true);
-
     public static bool Reset(EventWaitHandle handle) => WaitHandles.Set(handle, isSet: false);
 }
 

@@ -17,7 +17,6 @@ internal sealed class AccessRewriter(
     private readonly HashSet<Instruction> _given = [];
 
     public RaceRewriter? Races => races;
-
     public ConflictRewriter? Conflicts => conflicts;
 
     /// <summary>How to change a plain access without a point of its own: null if it stays as it is.</summary>
@@ -525,7 +524,7 @@ internal static class SharedCalls
                 : nameof(Effects.Write);
         }
 
-        return Readers.Contains(type) || IsPartOfCollection(type) ? nameof(Effects.ReadPlatform)
+        return Readers.Contains(type) || (IsPartOfCollection(type) && !type.Contains("/AlternateLookup`", StringComparison.Ordinal)) ? nameof(Effects.ReadPlatform)
             : !SharesNothing(type) ? nameof(Effects.WritePlatform)
             : isGivenMany ? nameof(Effects.ReadPlatform)
             : null;
@@ -567,7 +566,6 @@ internal sealed class RaceRewriter(ModuleDefinition module, PointCalls points, I
 
     /// <summary>Whether an access is one of an element of an array, or one through a reference: to a part of a structure, most often.</summary>
     public static bool IsElement(Instruction access) => IsOf(access, "elem") && access.OpCode.Code != Code.Ldelema;
-
     public static bool IsRead(Instruction access) => access.OpCode.Name.StartsWith("ld", StringComparison.Ordinal);
 
     public static TypeReference TypeOf(Instruction access, ModuleDefinition module) => access.OpCode.Name.Split('.')[^1] switch
@@ -632,7 +630,7 @@ internal sealed class RaceRewriter(ModuleDefinition module, PointCalls points, I
             ? nameof(Effects.Acquire)
             : called.Name is ".ctor" or "get_Task" ? null
             : name.StartsWith("System.Threading.Tasks.TaskCompletionSource", StringComparison.Ordinal) ? nameof(Effects.CompleteSource)
-            : name.StartsWith("System.Collections.Concurrent.Concurrent", StringComparison.Ordinal) ? nameof(Effects.AcquireRelease)
+            : name.StartsWith("System.Collections.Concurrent.Concurrent", StringComparison.Ordinal) && type.DeclaringType is null ? nameof(Effects.AcquireRelease)
             : null;
 
         // What a dictionary calls to make a value comes before that value is there.
@@ -655,7 +653,6 @@ internal sealed class RaceRewriter(ModuleDefinition module, PointCalls points, I
     /// <summary>A call that the platform orders before and after, and not at a point.</summary>
     public static bool IsOrdered(MethodReference called) => Ordered.Contains(called.DeclaringType.GetElementType().FullName) ||
         called is { Name: "ContinueWith", DeclaringType.Namespace: "System.Threading.Tasks" };
-
     public static bool MayBeOfStack(GenericParameter parameter) => ((int)parameter.Attributes & AllowsStackOnly) != 0;
 
     /// <summary>Whether values of the type are never where another thread could see them, or cannot be told apart.</summary>

@@ -191,6 +191,16 @@ internal sealed class MethodRewriter(
     private Action<ILProcessor, string>? ChangeOfCall(Instruction instruction, Instruction first, MethodReference called)
     {
         bool isNew = instruction.OpCode.Code == Code.Newobj;
+        if (isNew && instruction.Previous is { OpCode.Code: Code.Ldftn or Code.Ldvirtftn, Operand: MethodReference grouped } && IsPointAlone(grouped))
+        {
+            return (il, site) =>
+            {
+                Instruction made = Insert(il, first, site, points[nameof(Points.Site)]);
+                il.InsertAfter(made, il.Create(OpCodes.Call, points.Closed(typeof(Points), nameof(Points.Delegate), called.DeclaringType)));
+                il.InsertAfter(made, il.Create(OpCodes.Ldstr, site));
+            };
+        }
+
         if (instruction.Previous is { OpCode.Code: Code.Constrained, Operand: TypeReference constrained } && IsPlatform(constrained.GetElementType()))
         {
             // A method of an interface, called on a structure of the platform.
@@ -262,12 +272,16 @@ internal sealed class MethodRewriter(
         bool isStore = called is { Name: "Write", DeclaringType.FullName: "System.Threading.Volatile" };
         bool isLook = accesses is not null && Platform.IsLook(called);
         string alone = isLook ? nameof(Points.Access) : nameof(Points.StepAlone);
+        Action<ILProcessor, Instruction>? inside = Platform.IsOfCollections(called) && instruction.Previous?.OpCode.Code != Code.Constrained
+            ? (il, call) => points.Tell(il, call, points[nameof(Points.Collection)])
+            : null;
         return (accesses is null ? "" : type.FullName) switch
         {
             "System.Threading.Volatile" => (il, site) =>
                 accesses!.Volatile(Insert(il, first, site, points[isStore ? nameof(Points.LateStore) : nameof(Points.Access)])),
             "System.Threading.Interlocked" => (il, site) => accesses!.Atomic(il, Insert(il, first, site, points[nameof(Points.Fence)])),
-            _ when accesses?.Conflicts is { } conflicts => ChangeOfShared(first, conflicts.HookOf(instruction, called), Platform.IsPoint(called)),
+            _ when accesses?.Conflicts is { } conflicts => ChangeOfShared(first, inside + conflicts.HookOf(instruction, called), Platform.IsPoint(called)),
+            _ when inside is not null => ChangeOfShared(first, inside, isPoint: false),
             _ when accesses?.ChangeOfMemory(called) is { } memory => (il, site) => memory(il, Insert(il, first, site, points[nameof(Points.Site)])),
             _ when accesses?.Races?.HookOf(called) is { } hook => (il, site) =>
                 hook(il, Insert(il, first, site, points[Platform.IsPoint(called) ? alone : nameof(Points.Site)])),
@@ -278,7 +292,8 @@ internal sealed class MethodRewriter(
     }
 
     /// <summary>
-    /// A method of which a delegate is made. One of the model gets the delegate's object as its first argument, which cannot be that of a structure.
+    /// A method of which a delegate is made. One of the model gets the delegate's object as its first argument, which cannot be that of a structure. A delegate of
+    /// a point that is the platform's own call is changed where it is made (<see cref="Points.Delegate"/>).
     /// </summary>
     private Action<ILProcessor, string>? ChangeOfGroup(Instruction instruction, MethodReference called)
     {
@@ -340,6 +355,8 @@ internal sealed class MethodRewriter(
             points.Field(il, access, nameof(Stores.ReadPlain), nameof(Stores.WritePlain), site, AccessRewriter.IfFixed(access, nameof(Stores.WritePlainOf)));
         }
     }
+
+    private bool IsPointAlone(MethodReference called) => Platform.IsPoint(called) && table.MethodFor(called, isNew: false) is null;
 
     private bool IsRefused(MethodReference called, bool isNew)
     {
@@ -552,7 +569,6 @@ internal sealed class ReplacementTable
 
     /// <summary>The types of the platform that the model stands in for, wholly or with some of their members.</summary>
     public IEnumerable<string> Types => _types.Keys.Concat(_known.Where(static k => !k.Contains("::", StringComparison.Ordinal)));
-
     public TypeDefinition? TypeFor(string name) => _types.GetValueOrDefault(name);
 
     /// <summary>Whether methods of the model take the place of some members of a type; or of some with this name.</summary>

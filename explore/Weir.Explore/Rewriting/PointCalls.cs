@@ -13,7 +13,6 @@ internal sealed class PointCalls(ModuleDefinition module)
 
     /// <summary>A generic method of one parameter.</summary>
     public MethodReference Closed(Type type, string name, TypeReference argument) => Closed(Of(type, name), [argument]);
-
     public MethodReference Of(Type type, string name) =>
         _known.TryGetValue((type, name), out MethodReference? known) ? known : _known[(type, name)] = module.ImportReference(type.GetMethod(name));
 
@@ -244,6 +243,7 @@ internal static class Platform
         "System.Threading.ReaderWriterLock", "System.Threading.ReaderWriterLockSlim", "System.Threading.Mutex", "System.Threading.Semaphore",
         "System.Threading.SpinLock", "System.Threading.Tasks.Parallel", "System.Timers.Timer", "System.Collections.Concurrent.BlockingCollection`1",
         "System.Diagnostics.Process", "System.Threading.Overlapped", "System.Threading.RegisteredWaitHandle", "System.Linq.ParallelEnumerable", "System.Progress`1",
+        "System.Threading.Tasks.ConcurrentExclusiveSchedulerPair",
     ];
 
     private static readonly HashSet<string> UnknownMembers =
@@ -305,18 +305,20 @@ internal static class Platform
     /// <summary>Whether an assembly is not rewritten: the platform, and what runs tests.</summary>
     public static bool IsLeftAlone(string name) =>
         !Rewritten.Contains(name) && Array.Exists(LeftAlone, p => name == p || name.StartsWith(p + ".", StringComparison.OrdinalIgnoreCase));
-
     public static bool IsBuilder(TypeReference type) => IsCompilers(type) && type.Name.Contains("MethodBuilder", StringComparison.Ordinal);
-
     public static bool IsAwaiter(TypeReference type) => IsCompilers(type.DeclaringType ?? type) && type.Name.Contains("Awaiter", StringComparison.Ordinal);
 
     public static bool IsPoint(MethodReference called)
     {
         TypeReference type = called.DeclaringType.GetElementType();
         return called.Name != ".ctor" && !NoPoints.Contains(called.Name) &&
-            (Points.Contains(type.FullName) || PointMembers.Contains($"{Base(type.FullName)}::{called.Name}") ||
+            (Points.Contains((type.DeclaringType ?? type).FullName) || PointMembers.Contains($"{Base(type.FullName)}::{called.Name}") ||
                 (called.Name == "get_IsCompleted" && IsAwaiter(type) && type.Name != nameof(YieldAwaitable.YieldAwaiter)));
     }
+
+    /// <summary>Whether a call may be one of a concurrent collection, by an interface that it has.</summary>
+    public static bool IsOfCollections(MethodReference called) => called.Name != "get_Current" && called.DeclaringType.GetElementType() is
+        { Namespace: "System.Collections" or "System.Collections.Generic" or "System.Collections.Concurrent", Name: ['I', >= 'A' and <= 'Z', ..] };
 
     /// <summary>Whether a point reads alone: it is no fence.</summary>
     public static bool IsLook(MethodReference called)

@@ -58,7 +58,6 @@ internal sealed class Conflicts
 
     /// <summary>What a thread observes of something that holds or does not. Not 0, which is what a location has that nobody has written.</summary>
     public static ulong BitsOf(bool value) => value ? 1UL : 2UL;
-
     public void ObserveSite(TrackedThread me) => Observe(me, (ulong)RuntimeHelpers.GetHashCode(me.Site));
 
     public void BeginThread(TrackedThread? by, TrackedThread thread, object? timer, long now)

@@ -72,6 +72,9 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
     /// <summary>Where the awaits are that have not been continued, for the message of a deadlock.</summary>
     public LinkedList<string> Awaits { get; } = new();
 
+    /// <summary>The tasks that were awaited before they had ended.</summary>
+    public HashSet<Task> Awaited { get; } = [];
+
     public Random Random { get; } = new(1);
 
     /// <summary>The callbacks of cancellation tokens that the program has registered.</summary>
@@ -213,6 +216,32 @@ internal sealed class Execution(IChooser chooser, ExploreOptions options, SeenSt
         CountStep(me);
         SwitchTo(me, ChooseNext(me));
         Trace.Add(new TraceLine(me.Id, me.Name, me.Site));
+    }
+
+    /// <summary>
+    /// A thread waits for tasks. One of the pool runs those in place that it has queued itself and nobody has begun with, the last one first. Whether somebody
+    /// has is a choice, and no preemption.
+    /// </summary>
+    public void RunInPlace(ControlledThread me, Task[] tasks)
+    {
+        foreach (Task task in me is { AtomicDepth: 0, IsOfPool: true } ? tasks.Reverse() : [])
+        {
+            if (Find() is not null)
+            {
+                CountStep(me);
+                SwitchTo(me, ChooseNext(null));
+            }
+
+            if (Find() is { } queued)
+            {
+                _threads.Remove(queued);
+                Stepped(queued);
+                Conflicts?.WriteObject(me, queued);
+                queued.RunInPlace();
+            }
+
+            ControlledThread? Find() => _threads.Find(t => t.Queued.Task == task && t.Queued.By == me && !t.HasStarted);
+        }
     }
 
     /// <summary>A controlled thread has ended: another one is resumed.</summary>
@@ -643,7 +672,6 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
 
     /// <summary>The one that runs on the calling thread; null on a thread that no schedule controls.</summary>
     public static ControlledThread? Current => _current;
-
     public Execution Execution => execution;
 
     public bool IsBackground { get; set; }
@@ -664,12 +692,16 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
 
     public bool HasStarted => _worker is not null;
 
+    /// <summary>Of a work item: the task that it is to run, if it is one, and who has queued it.</summary>
+    public (Task? Task, ControlledThread? By) Queued { get; set; }
+
+    public bool IsOfPool => !Name.StartsWith("thread", StringComparison.Ordinal);
+
     public int AtomicDepth { get; set; }
 
     public int Stops { get; set; }
 
     public bool IsYielding => _yieldsTo.Count > 0;
-
     public override IReadOnlyList<TrackedThread> YieldsTo => _yieldsTo;
 
     /// <summary>When it continues although its condition does not hold.</summary>
@@ -687,11 +719,8 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
 
     /// <summary>Others that can run come before it, until each of them made a step.</summary>
     public void YieldTo(List<ControlledThread> others) => _yieldsTo.AddRange(others.Where(o => o != this));
-
     public void Stepped(ControlledThread other) => _yieldsTo.Remove(other);
-
     public bool YieldsToOneOf(List<ControlledThread> runnable) => _yieldsTo.Exists(runnable.Contains);
-
     public void Interrupt() => _isInterrupted = true;
 
     /// <summary>A point without a condition: whoever is chosen runs on.</summary>
@@ -800,8 +829,10 @@ internal sealed class ControlledThread(Execution execution, int id, string name,
     }
 
     public void Resume() => (_worker ??= Worker.For(this)).Resumed.Set();
-
     public void WaitUntilResumed() => _worker!.Resumed.Wait();
+
+    /// <summary>What it does, on any thread.</summary>
+    public Action RunInPlace => context is null ? body : () => ExecutionContext.Run(context, static body => ((Action)body!)(), body);
 
     /// <summary>Runs it on the worker that was resumed for it. What is returned resumes another thread.</summary>
     /// <param name="clean">A context without values, which undoes what the code inside sets, for a thread that has none of its own.</param>
@@ -884,7 +915,6 @@ internal sealed class Signal
     private readonly ManualResetEventSlim _set = new(false, spinCount: 30);
 
     public void Set() => _set.Set();
-
     public void Wait() => _ = Wait(Timeout.InfiniteTimeSpan);
 
     public bool Wait(TimeSpan patience)

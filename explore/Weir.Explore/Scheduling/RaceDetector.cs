@@ -50,7 +50,6 @@ internal sealed class RaceDetector(List<TraceLine> trace, Action<string> report)
     }
 
     public void Acquire(TrackedThread me, object key) => me.Clock.Join(_objects.GetValueOrDefault(key, _platform));
-
     public void Release(TrackedThread me, object key) => Release(me, ClockOf(_objects, key));
 
     /// <summary>Two operations that do this to one object are in order.</summary>

@@ -7,7 +7,6 @@ namespace Weir.Explore.Scheduling;
 internal abstract class TrackedThread(int id, string name)
 {
     public int Id => id;
-
     public string Name => name;
 
     /// <summary>The last point that it came to.</summary>

@@ -30,6 +30,56 @@ internal static partial class Programs
         protected override Task<string> EndAsync() => Task.FromResult(string.Join(',', _bag.Order()));
     }
 
+    /// <summary>Concurrent collections by their interfaces, by delegates, one element after the other and by another kind of key.</summary>
+    private sealed class IndirectProgram : SmallProgram
+    {
+        private readonly ConcurrentDictionary<int, int> _map = new(1, 31) { [5] = 5 };
+        private readonly ConcurrentDictionary<string, int> _names = new();
+        private readonly ConcurrentQueue<int> _queue = new();
+
+        public IndirectProgram()
+        {
+            IDictionary<int, int> map = _map;
+            IProducerConsumerCollection<int> items = _queue;
+            IReadOnlyCollection<int> seen = _queue;
+            Action<int> enqueue = _queue.Enqueue;
+            Func<int, int, bool> add = _map.TryAdd;
+            Add("add two", () =>
+            {
+                map[1] = 1;
+                map.Add(9, 9);
+            });
+            Add("Remove two", () => Bit(map.Remove(9)) + Bit(map.Remove(1)));
+            Add("foreach", () =>
+            {
+                string all = "";
+                foreach ((int key, int _) in _map)
+                {
+                    all += Number(key);
+                }
+
+                return all;
+            });
+            Add("enqueue two", () =>
+            {
+                enqueue(1);
+                enqueue(2);
+            });
+            Add("TryAdd, TryTake", () => Bit(items.TryAdd(3)) + Bit(items.TryTake(out int item)) + Number(item));
+            Add("Count twice", () => Number(seen.Count) + Number(seen.Count));
+            Add("add by delegate", () => Bit(add(1, 4)) + Bit(add(9, 4)));
+            Add("by span", () =>
+            {
+                ConcurrentDictionary<string, int>.AlternateLookup<ReadOnlySpan<char>> names = _names.GetAlternateLookup<ReadOnlySpan<char>>();
+                return Bit(names.TryAdd("a", 1)) + Bit(names.TryAdd("b", 2));
+            });
+            Add("by name", () => Bit(_names.TryAdd("b", 3)) + Bit(_names.TryAdd("a", 4)));
+        }
+
+        protected override Task<string> EndAsync() =>
+            Task.FromResult($"{string.Join(',', _map.OrderBy(static m => m.Key))} {string.Join(',', _queue)} {string.Join(',', _names.OrderBy(static n => n.Key))}");
+    }
+
     private sealed class ImmutableProgram : SmallProgram
     {
         private ImmutableDictionary<int, int> _map = ImmutableDictionary<int, int>.Empty;

@@ -26,7 +26,7 @@ internal static partial class Programs
             Add("Signal", () => Bit(_count.Signal()));
             Add("TryAddCount", () => Bit(_count.TryAddCount()));
             Add("count.Wait(0)", () => Bit(_count.Wait(0)) + Number(_count.CurrentCount));
-            Add("SignalAndWait", _barrier.SignalAndWait);
+            Add("SignalAndWait", () => Bit(_barrier.SignalAndWait(0)));
             Add("AddParticipant", () => Number((int)_barrier.AddParticipant() + _barrier.ParticipantCount));
             Add("RemoveParticipant", _barrier.RemoveParticipant);
             Add("auto.Dispose", _auto.Dispose);
@@ -144,6 +144,89 @@ internal static partial class Programs
             public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
                 _core.OnCompleted(continuation, state, token, flags);
         }
+    }
+
+    /// <summary>Several awaits of one task: the first one goes on on the thread that ends it, and the others on the pool.</summary>
+    private sealed class AwaitProgram : SmallProgram
+    {
+        private readonly TaskCompletionSource _source = new();
+        private volatile int _went;
+
+        public AwaitProgram()
+        {
+            AddLater("await", () => GoAsync(1));
+            AddLater("await twice", () => Task.WhenAll(GoAsync(10), GoAsync(100)));
+            AddLater("await of a value task", async () =>
+            {
+                await new ValueTask(_source.Task).ConfigureAwait(false);
+                Interlocked.Add(ref _went, 1_000);
+            });
+            AddLater("ContinueWith", () => _source.Task.ContinueWith(_ => Interlocked.Add(ref _went, 10_000), TaskContinuationOptions.ExecuteSynchronously));
+            AddLater("WhenAny", async () =>
+            {
+                await Task.WhenAny(_source.Task, Task.Delay(Timeout.Infinite));
+                Interlocked.Add(ref _went, 100_000);
+            });
+            Add("TrySetResult", () => Bit(_source.TrySetResult()) + Number(_went));
+        }
+
+        protected override Task<string> EndAsync()
+        {
+            _source.TrySetResult();
+            return Task.FromResult("");
+        }
+
+        private async Task GoAsync(int adds)
+        {
+            await _source.Task;
+            Interlocked.Add(ref _went, adds);
+        }
+    }
+
+    /// <summary>Waits for tasks that their thread has queued: it may run them itself, with all that it holds.</summary>
+    private sealed class InPlaceProgram : SmallProgram
+    {
+        private readonly object _gate = new();
+        private int _value;
+
+        public InPlaceProgram()
+        {
+            Add("Result", () => Bit(Task.Run(IsHere(Environment.CurrentManagedThreadId)).Result));
+            Add("Wait(1 hour)", () =>
+            {
+                Task<bool> task = Task.Run(IsHere(Environment.CurrentManagedThreadId));
+                return Bit(task.Wait(TimeSpan.FromHours(1)) && task.Result);
+            });
+            Add("GetResult", () => Bit(Task.Factory.StartNew(IsHere(Environment.CurrentManagedThreadId)).GetAwaiter().GetResult()));
+            Add("LongRunning", () => Bit(Task.Factory.StartNew(IsHere(Environment.CurrentManagedThreadId), TaskCreationOptions.LongRunning).Result));
+            Add("WaitAll", () =>
+            {
+                Func<bool> isHere = IsHere(Environment.CurrentManagedThreadId);
+                Task<bool>[] tasks = [Task.Run(isHere), Task.Run(isHere)];
+                Task.WaitAll(tasks);
+                return Bit(tasks[0].Result) + Bit(tasks[1].Result);
+            });
+            Add("of a thread", () =>
+            {
+                bool isHere = false;
+                Thread thread = new(() => isHere = Task.Run(IsHere(Environment.CurrentManagedThreadId)).Result);
+                thread.Start();
+                thread.Join();
+                return Bit(isHere);
+            });
+            Add("within a lock", () =>
+            {
+                lock (_gate)
+                {
+                    return Bit(Task.Run(() => Monitor.TryEnter(_gate) && ++_value > 0).Result);
+                }
+            });
+            Add("write", () => Number(Interlocked.Increment(ref _value)));
+        }
+
+        protected override Task<string> EndAsync() => Task.FromResult(Number(_value));
+
+        private static Func<bool> IsHere(int thread) => () => Environment.CurrentManagedThreadId == thread;
     }
 
     /// <summary>What a thread asks of the process: its clocks, its numbers, its schedulers. All of it comes to the same in any order.</summary>

@@ -16,6 +16,8 @@ internal static partial class Programs
         ["CancellationTokenSource"] = (static () => new CancellationProgram(), [2, 25, 1003]),
         ["CancellationTokenSource, times"] = (static () => new CancelAfterProgram(), [1, 2]),
         ["TaskCompletionSource"] = (static () => new SourceProgram(), [1, 2]),
+        ["Awaits of one task"] = (static () => new AwaitProgram(), [2]),
+        ["Tasks run in place"] = (static () => new InPlaceProgram(), [1, 2]),
         ["Tasks"] = (static () => new TaskProgram(), [2, 3]),
         ["Timer, times"] = (static () => new TimerProgram(), [1, 4]),
         ["ManualResetEventSlim, times"] = (static () => new EventProgram(), [2, 6]),
@@ -23,6 +25,7 @@ internal static partial class Programs
         ["Lock"] = (static () => new LockProgram(), [2, 41]),
         ["ConcurrentDictionary"] = (static () => new DictionaryProgram(), [1, 21]),
         ["ConcurrentBag"] = (static () => new BagProgram(), [1, 2]),
+        ["Interfaces and delegates"] = (static () => new IndirectProgram(), [44, 70]),
         ["ImmutableInterlocked"] = (static () => new ImmutableProgram(), [1, 2]),
         ["Channel, unbounded"] = (static () => new ChannelProgram(Channel.CreateUnbounded<int>()), [1, 2]),
         ["Channel, unbounded, one reader"] =
