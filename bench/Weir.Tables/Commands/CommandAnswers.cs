@@ -9,13 +9,14 @@ internal static class CommandAnswers
     private const string Arm = "arm";
     private const string Beside = "x ForEachAsync";
     private const string Ratio = "ratio (sync/async)";
+    private static readonly string[] Runtimes = ["direct", "concurrent", "parallel", "auto"];
 
     /// <summary>How fast the runtimes are beside what comes with .NET: each with the size that is its best.</summary>
     public static string? OfLoad(Func<string, string> section)
     {
         string text = section("ordered");
         (string Arm, double Times)[] rows = [.. Rows(text, Arm, Beside).Select(static row => (row.First, Number(row.Second))).Where(static row => row.Item2 is not null).Select(static row => (row.First, row.Item2!.Value))];
-        string[] runtimes = [.. new[] { "direct", "concurrent", "parallel", "auto" }.Select(Best).OfType<string>()];
+        string[] runtimes = [.. Runtimes.Select(Best).OfType<string>()];
         return runtimes.Length < 4
             ? null
             : $"50,000,000 items in batches of 50,000, in order{(text.Contains("not quiet", StringComparison.Ordinal) ? ", on a machine that was not quiet" : "")}: beside `Parallel.ForEachAsync`, "
