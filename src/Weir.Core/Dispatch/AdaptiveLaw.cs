@@ -29,6 +29,9 @@ internal sealed class AdaptiveLaw
     /// <summary>How many standard errors count as noise.</summary>
     private const double Noise = 2.5;
 
+    /// <summary>Up to this fraction of a limit at which calls have failed, others show whether fewer fail at a lower one.</summary>
+    private const double Lower = 0.75;
+
     // Windows are longer than the limit where it is low, because fewer calls say too little. While doubling, a wrong step costs little and a late one a lot.
     private const int FewestDoubling = 8;
     private const int Fewest = 64;
@@ -67,6 +70,9 @@ internal sealed class AdaptiveLaw
 
     private Chance _failures;
     private Chance _misses;
+
+    // The limit from which too many failures have lowered it, and their rate there, until it is known whether that has helped; 0 otherwise.
+    private (int Limit, double Rate) _fallen;
 
     public AdaptiveLaw(AdaptiveSettings settings)
     {
@@ -122,9 +128,17 @@ internal sealed class AdaptiveLaw
 
         _started = true;
         bool fails = _failures.Exceeds(window.Failed, window.Count);
+        if (_fallen.Limit > 0 && (fails || Limit > Lower * _fallen.Limit))
+        {
+            // As many of them fail at the lower limit. Otherwise, a rate that takes a while to be noticed lowers the limit each time it is, and never to the lowest.
+            fails &= !_failures.TryAcceptAsBefore(_fallen.Rate);
+            _fallen = default;
+        }
+
         bool misses = _settings.TargetLatency is not null && _misses.Exceeds(window.Missed, window.Count - window.Failed);
         if (fails || misses)
         {
+            _fallen = fails ? (Limit, _failures.Rate) : default;
             Fall();
         }
         else if (window.InFlight < Used * Limit || window.Latency <= 0)
@@ -162,6 +176,7 @@ internal sealed class AdaptiveLaw
         if (Limit == _settings.Min)
         {
             // No limit is low enough, so the limit is not the reason. From here it grows again, for as long as it does not get worse.
+            _fallen = default;
             _failures.Accept();
             _misses.Accept();
         }
@@ -330,15 +345,28 @@ internal sealed class AdaptiveLaw
     }
 
     /// <summary>Whether calls fail more often than they may, judged by chance: a few failures among few calls say nothing.</summary>
+    /// <remarks>
+    /// What is accepted beyond what the settings allow is the most that the calls can mean, and less as soon as they mean less. A rate of few calls by itself is
+    /// by chance below the true one, which then looks too high again and again; and what an outage made acceptable must not stay so.
+    /// </remarks>
     private struct Chance(double allowed)
     {
         /// <summary>How unlikely it must be that calls which fail as often as they may look like this: the logarithm of a thousand.</summary>
         private const double Unlikely = 6.9;
         private const double Remembered = 2000;
 
+        /// <summary>A rate above this is noticed so soon that the limit gets to the lowest, and where most calls fail, half of the limit may well be too much too.</summary>
+        private const double Noticed = 0.2;
+
+        /// <summary>How many failures are expected where nothing has changed before calls say that nothing has.</summary>
+        private const double Expected = 20;
+
+        private readonly double _least = allowed;
         private double _allowed = allowed;
         private double _failed;
         private double _calls;
+
+        public readonly double Rate => _failed / Math.Max(1, _calls);
 
         /// <summary>Adds calls, and asks Chernoff's bound of the binomial distribution: n D(f ‖ p), with the divergence D of two rates.</summary>
         public bool Exceeds(int failed, int calls)
@@ -351,13 +379,32 @@ internal sealed class AdaptiveLaw
 
             _failed += failed;
             _calls += calls;
-            double rate = _failed / Math.Max(1, _calls);
-            return rate > _allowed && _calls * Divergence(rate, _allowed) > Unlikely;
+            _allowed = Math.Max(_least, Math.Min(_allowed, Most()));
+            return Rate > _allowed && _calls * Divergence(Rate, _allowed) > Unlikely;
         }
 
-        public void Accept() => _allowed = Math.Max(_allowed, _failed / Math.Max(1, _calls));
+        public void Accept() => _allowed = Math.Max(_allowed, Most());
+
+        /// <summary>Accepts the rate if about as many calls fail as did before the limit was lowered, so that the limit is not the reason.</summary>
+        public bool TryAcceptAsBefore(double rate)
+        {
+            bool isAsBefore = rate < Noticed && _calls * rate >= Expected && Rate >= 0.8 * rate;
+            if (isAsBefore)
+            {
+                Accept();
+            }
+
+            return isAsBefore;
+        }
 
         public void Clear() => _failed = _calls = 0;
+
+        /// <summary>The highest rate that is not unlikely after these calls, by the same bound, solved for the rate.</summary>
+        private readonly double Most()
+        {
+            double each = Unlikely / Math.Max(1, _calls);
+            return Math.Min(1, Rate + Math.Sqrt(2 * Rate * (1 - Rate) * each) + each);
+        }
 
         private static double Divergence(double rate, double allowed) =>
             (rate * Math.Log(rate / allowed)) + (rate < 1 ? (1 - rate) * Math.Log((1 - rate) / (1 - allowed)) : 0);

@@ -97,6 +97,43 @@ public class SimulatedLimitTests(ITestOutputHelper output)
         }
     }
 
+    /// <summary>More fail than the settings allow, whatever the limit, and so few more that it takes a while to be noticed.</summary>
+    [Theory(Timeout = 60_000)]
+    [InlineData(0.08, 12)]
+    [InlineData(0.1, 6)]
+    [InlineData(0.1, 12)]
+    [InlineData(0.1, 48)]
+    [InlineData(0.15, 12)]
+    public async Task Law_FailuresThatNoLowerLimitHelpsAgainst_CostLittle(double failures, int slots)
+    {
+        await Task.Yield();
+        Scenario failing = Find("failures/5 % fail/16") with { Slots = slots, Failures = failures, Judged = [(30, 60)] };
+        double with = Judge.Mean(failing, Seeds, LawKind.Weir)[0].Goodput / (1 - failures);
+        double without = Judge.Mean(failing with { Failures = 0 }, Seeds, LawKind.Weir)[0].Goodput;
+        output.WriteLine($"{with:F0} against {without:F0} calls a second");
+        Assert.InRange(with / without, 0.85, 1.05);
+    }
+
+    /// <summary>
+    /// For 20 s every call failed, at the lowest limit too, so failures were no reason to lower it. Afterwards they are: the server refuses what comes beyond twice
+    /// its slots.
+    /// </summary>
+    [Theory(Timeout = 60_000)]
+    [InlineData(6)]
+    [InlineData(12)]
+    public async Task Law_AfterAnOutage_HeedsFailuresAgain(int slots)
+    {
+        await Task.Yield();
+        Scenario scenario = new()
+        {
+            Group = "after", Name = "an outage", Slots = slots, RefusesBeyond = 2, Changes = [new(20, Failures: 1), new(40, Failures: 0)], Judged = [(50, 70)],
+        };
+        Reached reached = Judge.Mean(scenario, Seeds, LawKind.Weir)[0];
+        output.WriteLine($"{reached.Goodput * Scenario.Unit / slots:P0} of the capacity, limit {reached.Limit:F1}");
+        Assert.InRange(reached.Goodput * Scenario.Unit / slots, 0.85, 1.1);
+        Assert.InRange(reached.Limit, slots / 2, 2 * slots);
+    }
+
     [Fact]
     public void Simulation_SameSeed_IsTheSameRun()
     {
