@@ -76,6 +76,9 @@ internal sealed class AdaptiveController
 
     public AdaptiveLaw Law => _law;
 
+    /// <summary>The clock that measures the calls.</summary>
+    public TimeProvider Time => _time;
+
     /// <summary>The mean latency of the last window's calls that succeeded, in ticks of the clock; 0 while there is none.</summary>
     public double Latency => Volatile.Read(ref _latency);
 

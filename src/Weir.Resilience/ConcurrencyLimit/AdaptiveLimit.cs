@@ -51,8 +51,9 @@ public sealed class AdaptiveLimit : SharedConcurrencyLimit
     /// <summary>The same limit for calls of another priority, or for calls that have a deadline.</summary>
     /// <param name="priority">Which calls get a permit first, and which are refused first when the queue is full.</param>
     /// <param name="within">
-    /// In what time each call has to end, from when it comes: one that would end later, because of the calls that wait, is refused at once. A call that its
-    /// caller cancels when most of this time has passed is a failure; otherwise, a cancelled call says nothing. <see langword="null"/> for any time.
+    /// In what time each call has to end, from when it comes: one that would end later, because of the calls that wait, is refused at once, and a call that still
+    /// waits when its time is up is refused then. A call that its caller cancels when most of this time has passed is a failure; otherwise, a cancelled call says
+    /// nothing. <see langword="null"/> for any time.
     /// </param>
     /// <returns>What a chain or a run takes as its <c>ConcurrencyLimit</c>, or makes calls itself. Make it once and keep it.</returns>
     /// <exception cref="ArgumentOutOfRangeException">
@@ -126,8 +127,8 @@ public sealed record AdaptiveLimitOptions
     public int? MaxWaiting { get; init; }
 
     /// <summary>
-    /// Whether calls that come while the queue is longer than the limit go to its front, and the oldest is refused when it is full. Under overload, the callers
-    /// of the oldest calls are the first to give up.
+    /// Whether calls that come while the queue is longer than the limit go before the others of their priority, and the oldest of the lowest priority is refused
+    /// when it is full. Under overload, the callers of the oldest calls are the first to give up.
     /// </summary>
     /// <value><see langword="false"/>, the default: first come, first served.</value>
     public bool NewestFirst { get; init; }

@@ -4,6 +4,7 @@ namespace Weir.Resilience;
 /// <remarks>
 /// A call passes those of a lower priority that wait, and when the queue is full, the last of them is refused in its place. A call ages: for each step between
 /// two priorities, as many calls as may wait (at most 10,000) can pass it, and then no more. So none waits for ever.
+/// With <see cref="AdaptiveLimitOptions.NewestFirst"/>, a newer call passes those of its own and of a lower priority, and no other.
 /// </remarks>
 public enum CallPriority
 {

@@ -36,12 +36,13 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
     // CallEnded while the permit is still held, so that the call counts as one in flight.
     //
     // The queue is in the order of the waiters' numbers, and NumberNeedsLock alone decides it. Usually, a number is that of the arrival. A call of a lower priority
-    // gets a number so much higher that as many calls as may wait pass it, and no more: it ages, and does not starve. Newest first, the number falls with each
-    // arrival. When the queue is full, the last single call goes, which may be the one that has come.
+    // gets a number so much higher that as many calls as may wait pass it, and no more: it ages, and does not starve. Newest first, the number is that of a call
+    // that came just before all that wait, and not before all that ever came: so it passes none of a higher priority. When the queue is full, the last single call
+    // goes, which may be the one that has come.
     //
     // A single call with a deadline that it cannot meet is refused, when it comes and once more when its turn has come: those that came after it with a higher
     // priority have made it wait longer than it seemed. Served all the same, it would take a permit for an answer that nobody waits for. The clock is the user's:
-    // it is read before the lock is taken.
+    // it is read before the lock is taken. If no turn comes at all, because no call ends, a timer ends its wait when its time is up.
     private const long Closed = 1;
     private const long Permit = 2;
 
@@ -492,7 +493,8 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
             }
             else
             {
-                waiter.Number = NumberNeedsLock(user.Priority);
+                waiter.Arrival = ArrivalNeedsLock();
+                waiter.Number = NumberNeedsLock(waiter.Arrival, user.Priority);
                 bool isFull = _maxWaiting is { } most ? _waiting.Count + _parked >= most : user.IsSingle && _single >= MaxWaiting;
                 rejected = isFull && (shed = BehindNeedsLock(waiter)) is null;
                 late = rejected || within is null ? null : TooLateNeedsLock(waiter, within.Value);
@@ -538,14 +540,30 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
         return waiter;
     }
 
-    /// <summary>The place of a call that comes now in the order of the queue.</summary>
-    private long NumberNeedsLock(CallPriority priority)
+    /// <summary>When a call that comes now counts as having come, for those of its priority.</summary>
+    private long ArrivalNeedsLock()
     {
-        long number = _lastNumber + 1;
-
         // A queue of fewer calls than are in flight is no overload: each waits for less than a call.
-        number = _newestFirst && _waiting.Count >= _limit ? -number : number;
-        return number + ((long)priority * Math.Min(MaxWaiting, MostPassing));
+        if (!_newestFirst || _waiting.Count < _limit)
+        {
+            return _lastNumber + 1;
+        }
+
+        long first = long.MaxValue;
+        foreach (PermitWaiter waiter in _waiting)
+        {
+            first = Math.Min(first, waiter.Arrival);
+        }
+
+        return first - 1;
+    }
+
+    /// <summary>The place of a call in the order of the queue.</summary>
+    private long NumberNeedsLock(long arrival, CallPriority priority)
+    {
+        // The last of those that may pass would have the same place, so there are places between the arrivals.
+        const int Between = 4;
+        return (Between * arrival) + ((long)priority * ((Between * Math.Min(MaxWaiting, MostPassing)) + 1));
     }
 
     /// <summary>The last single call in the queue, if it comes after this one; null if there is none.</summary>
@@ -715,6 +733,28 @@ public class SharedConcurrencyLimit : IMeteredPolicy, ICallPolicy, IConcurrencyL
         return served;
     }
 
+    /// <summary>Makes the timer that ends the wait of a call whose time is up, although its turn has not come. Under no lock.</summary>
+    /// <returns>Null if the clock is the user's and fails, or there is none: then it waits for its turn.</returns>
+    internal ITimer? TimerOf(PermitWaiter waiter, TimeSpan within)
+    {
+        try
+        {
+            // Without the execution context of the one that waits.
+            using (ExecutionContext.IsFlowSuppressed() ? default : ExecutionContext.SuppressFlow())
+            {
+                return _law?.Time.CreateTimer(
+                    static waiter => Unattended.Run((PermitWaiter)waiter!, static waiter => waiter.TimeIsUp()),
+                    waiter,
+                    TimerDelay.RoundUp(within),
+                    Timeout.InfiniteTimeSpan);
+            }
+        }
+        catch (Exception)
+        {
+            return null;
+        }
+    }
+
     /// <summary>The time by which deadlines are judged; the least there is if no call has one. Under no lock.</summary>
     private long NowForDeadlines() => _hasDeadlines ? Now() : long.MinValue;
 
@@ -853,8 +893,10 @@ internal sealed class PermitUser(SharedConcurrencyLimit limit, Func<int>? most) 
         return waiter.Served.IsCompletedSuccessfully ? default : WaitAsync(waiter, cancellationToken);
     }
 
-    private static async ValueTask WaitAsync(PermitWaiter waiter, CancellationToken cancellationToken)
+    private async ValueTask WaitAsync(PermitWaiter waiter, CancellationToken cancellationToken)
     {
+        // The time of a chain is another one's to end.
+        using (Within is { } time ? limit.TimerOf(waiter, time) : null)
         using (cancellationToken.UnsafeRegister(
             static (waiter, token) => Unattended.Run((PermitWaiter)waiter!, static (waiter, token) => waiter.Cancel(token), token), waiter))
         {
@@ -868,6 +910,9 @@ internal sealed class PermitUser(SharedConcurrencyLimit limit, Func<int>? most) 
 internal sealed class PermitWaiter(PermitUser user) : QueueWaiter<PermitWaiter>(tellsAtOnce: false), IUnattended
 {
     public PermitUser User => user;
+
+    /// <summary>When it came, as a number, without what its priority makes of it.</summary>
+    public long Arrival { get; set; }
 
     /// <summary>
     /// Changed under the limit's lock. Its holder may read it without: a waiter that is served just then looks as if it waited, and its holder is told.
@@ -891,6 +936,16 @@ internal sealed class PermitWaiter(PermitUser user) : QueueWaiter<PermitWaiter>(
         else
         {
             base.Tell();
+        }
+    }
+
+    /// <summary>Leaves the queue because its time is up. A waiter that already has a permit keeps it.</summary>
+    public void TimeIsUp()
+    {
+        if (user.Limit.TryRemove(this))
+        {
+            PolicyListeners.Rejected(user.Limit, PolicyListeners.AtLimit, RejectionReason.Deadline);
+            StopWaiting(ConcurrencyLimitRejectedException.NoTurn(user.Limit.Limit, user.Limit.MaxWaiting, Within));
         }
     }
 
@@ -1048,6 +1103,10 @@ public sealed class ConcurrencyLimitRejectedException : Exception
     /// <summary>A call whose turn came too late.</summary>
     internal static ConcurrencyLimitRejectedException WaitedTooLong(int limit, int maxWaiting, TimeSpan within) => new(
         $"When its turn came at the concurrency limit of {limit}, this call could not have ended within {within} any more.", limit, maxWaiting);
+
+    /// <summary>A call whose time was up before its turn came.</summary>
+    internal static ConcurrencyLimitRejectedException NoTurn(int limit, int maxWaiting, TimeSpan within) => new(
+        $"This call waited at the concurrency limit of {limit} for {within}, in which it had to end, and its turn has not come.", limit, maxWaiting);
 
     /// <summary>The limit when the call was rejected.</summary>
     public int Limit { get; }

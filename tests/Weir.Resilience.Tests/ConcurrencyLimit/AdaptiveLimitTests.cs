@@ -390,6 +390,122 @@ public class AdaptiveLimitTests
         Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
     }
 
+    /// <summary>Newest first, within what the priorities say: a newer call passes none of a higher priority, neither in the queue nor when it is full.</summary>
+    [Theory(Timeout = Timeout)]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task NewestFirst_WithPriorities_PassesNoneOfAHigherPriority(int permits)
+    {
+        AdaptiveLimit limit = new(new AdaptiveLimitOptions
+        {
+            Adaptive = new() { MinConcurrency = permits, MaxConcurrency = permits }, MaxWaiting = 6, NewestFirst = true, TimeProvider = _clock,
+        });
+
+        // Long after its start: what is in the queue is far from the first call that ever came.
+        Assert.All(Enumerable.Range(0, permits), _ => Assert.True(limit.TryEnter()));
+        for (int i = 0; i < 50; i++)
+        {
+            Queued(limit, CallPriority.Normal, 1)[0].Drop();
+        }
+
+        // The first of them, as many as there are permits, find a queue that is no overload yet.
+        PermitWaiter[] critical = [.. Queued(limit, CallPriority.Critical, 2)];
+        PermitWaiter[] background = [.. Queued(limit, CallPriority.Background, 2)];
+        PermitWaiter[] normal = [.. Queued(limit, CallPriority.Normal, 2)];
+        PermitWaiter next = Queued(limit, CallPriority.Critical, 1)[0];
+
+        PermitWaiter[] expected = permits == 1
+            ? [next, critical[1], critical[0], normal[1], normal[0]]
+            : [next, critical[0], critical[1], normal[1], normal[0]];
+        List<PermitWaiter> order = [];
+        for (int i = 0; i < expected.Length; i++)
+        {
+            limit.Leave();
+            order.Add(Assert.Single(expected, waiter => waiter.State == PermitWaiterState.Served && !order.Contains(waiter)));
+        }
+
+        Assert.Equal(expected, order);
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => background[0].Served.WithinAsync());
+        Assert.Equal(PermitWaiterState.Waiting, background[1].State);
+        background[1].Drop();
+        Assert.All(Enumerable.Range(0, permits), _ => limit.Leave());
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+    }
+
+    /// <summary>As many calls as may wait pass one of a lower priority, for each step between the two, and no more.</summary>
+    [Theory]
+    [InlineData(2, CallPriority.Normal, 2)]
+    [InlineData(2, CallPriority.Background, 4)]
+    [InlineData(6, CallPriority.Normal, 6)]
+    [InlineData(6, CallPriority.Background, 12)]
+    public void Priorities_AsManyAsMayWait_PassOneOfALowerPriority(int maxWaiting, CallPriority lower, int passing)
+    {
+        AdaptiveLimit limit = OneAtATime(maxWaiting);
+        PermitUser critical = new(limit, null) { Priority = CallPriority.Critical };
+        Assert.True(limit.TryEnter());
+        PermitWaiter waiter = new PermitUser(limit, null) { Priority = lower }.Queue();
+        int passed = 0;
+        while (waiter.State == PermitWaiterState.Waiting)
+        {
+            PermitWaiter first = critical.Queue();
+            limit.Leave();
+            passed += first.State == PermitWaiterState.Served ? 1 : 0;
+        }
+
+        Assert.Equal(passing, passed);
+    }
+
+    [Fact(Timeout = Timeout)]
+    public async Task Queue_OfOne_ACriticalCallTakesThePlaceOfANormalOne()
+    {
+        AdaptiveLimit limit = OneAtATime(maxWaiting: 1);
+        Assert.True(limit.TryEnter());
+        Task<int> normal = limit.ExecuteAsync(static _ => new ValueTask<int>(1)).AsTask();
+        Task<int> critical = limit.With(CallPriority.Critical).ExecuteAsync(static _ => new ValueTask<int>(2)).AsTask();
+        await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => normal.WithinAsync());
+        limit.Leave();
+        Assert.Equal(2, await critical.WithinAsync());
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+    }
+
+    /// <summary>No call ends, so no turn comes: the wait ends with the time of the call all the same.</summary>
+    [Theory(Timeout = Timeout)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Deadline_NoCallEnds_TheWaitEndsWithItsTime(bool byKey)
+    {
+        AdaptiveLimitOptions options = new() { Adaptive = new() { MaxConcurrency = 1 }, TimeProvider = _clock };
+        AdaptiveLimit limit = new(options);
+        LimitShare share = limit.With(within: Span.Ms(350));
+        Func<Task<int>> call = () => share.ExecuteAsync(static _ => new ValueTask<int>(1)).AsTask();
+        if (byKey)
+        {
+            ConcurrencyLimits<string> limits = ConcurrencyLimits.ByKey(static (string key) => key, options);
+            limit = (AdaptiveLimit)limits.Get("a");
+            PolicyChain<int> chain = new(new PolicyChainOptions<int> { ConcurrencyLimit = limits.With(within: Span.Ms(350)), TimeProvider = _clock });
+            call = () => chain.For("a").ExecuteAsync(static _ => new ValueTask<int>(1)).AsTask();
+        }
+
+        Assert.True(limit.TryEnter());
+        Task<int> first = call();
+        _clock.Advance(Span.Ms(200));
+        Task<int> second = call();
+        Task<int> patient = limit.ExecuteAsync(static _ => new ValueTask<int>(3)).AsTask();
+        _clock.Advance(Span.Ms(149));
+        Assert.Equal(3, limit.Waiting);
+        _clock.Advance(Span.Ms(1));
+        ConcurrencyLimitRejectedException error = await Assert.ThrowsAsync<ConcurrencyLimitRejectedException>(() => first.WithinAsync());
+        Assert.Contains("00:00:00.35", error.Message, StringComparison.Ordinal);
+        Assert.Equal((1, 2), (limit.InUse, limit.Waiting));
+        limit.Leave();
+        Assert.Equal((1, 3), (await second.WithinAsync(), await patient.WithinAsync()));
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+
+        // Their timers are gone.
+        _clock.Advance(Span.Ms(1000));
+        Assert.Equal(0, _clock.LiveTimers);
+    }
+
     // The default is that of a circuit breaker.
     [Theory(Timeout = Timeout)]
     [InlineData("failure", 4)]
@@ -561,6 +677,12 @@ public class AdaptiveLimitTests
         Assert.False(limit.TryEnter());
     }
 
+    private static List<PermitWaiter> Queued(AdaptiveLimit limit, CallPriority priority, int count)
+    {
+        PermitUser user = new(limit, null) { Priority = priority };
+        return [.. Enumerable.Range(0, count).Select(_ => user.Queue())];
+    }
+
     private AdaptiveLimit OneAtATime(int maxWaiting, bool newestFirst = false) => new(new AdaptiveLimitOptions
     {
         Adaptive = new() { MaxConcurrency = 1 }, MaxWaiting = maxWaiting, NewestFirst = newestFirst, TimeProvider = _clock,
@@ -637,6 +759,9 @@ public class AdaptiveLimitTests
         public bool Fails { get; set; }
 
         public override long GetTimestamp() => Fails ? throw new TestException("clock") : base.GetTimestamp();
+
+        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) =>
+            Fails ? throw new TestException("clock") : base.CreateTimer(callback, state, global::System.Threading.Timeout.InfiniteTimeSpan, period);
     }
 
     /// <summary>
