@@ -19,6 +19,7 @@ public sealed class UnattendedFaultTests : IDisposable
         [nameof(CancelledCall)] = CancelledCall,
         [nameof(PlaceOfATimedCall)] = PlaceOfATimedCall,
         [nameof(CancelledWaitForAPlace)] = CancelledWaitForAPlace,
+        [nameof(WaitWhoseTimeIsUp)] = WaitWhoseTimeIsUp,
         [nameof(ItemsAtARateLimit)] = ItemsAtARateLimit,
         [nameof(StateChanges)] = StateChanges,
     };
@@ -119,6 +120,16 @@ public sealed class UnattendedFaultTests : IDisposable
         Assert.True(error is OperationCanceledException or InsufficientMemoryException, error?.ToString());
         limit.Leave();
         await second;
+        limit.Leave();
+        Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
+    }
+
+    private static async Task WaitWhoseTimeIsUp(bool once)
+    {
+        AdaptiveLimit limit = new(new AdaptiveLimitOptions { Adaptive = new() { MaxConcurrency = 1 } });
+        await limit.EnterAsync();
+        Exception? error = await Record.ExceptionAsync(() => limit.With(within: Short).ExecuteAsync(static _ => new ValueTask<int>(1)).AsTask());
+        Assert.True(error is ConcurrencyLimitRejectedException or InsufficientMemoryException, error?.ToString());
         limit.Leave();
         Assert.Equal((0, 0), (limit.InUse, limit.Waiting));
     }
