@@ -82,8 +82,8 @@ internal sealed class QueueStatements
         Forget = _files.Read("forget_taken");
         Reap = _files.Read("reap_lost");
 
-        Take = _files.Read(isKeyed ? "take_in_key_order" : "take_rows");
-        TakeHeads = _files.Read("take_named_heads");
+        Take = isKeyed ? _files.Read("take_in_key_order", "front") : _files.Read("take_rows");
+        TakeHeads = _files.Read("take_in_key_order", "named");
         FirstKeys = _files.Read("find_heads", "from_first");
         NextKeys = _files.Read("find_heads", "from_next");
         TakeSuspects = _files.Read("take_suspects");
@@ -91,10 +91,10 @@ internal sealed class QueueStatements
         TakePacks = _files.Read("take_packs");
         NextDue = _files.Read(isKeyed ? "next_due_in_key_order" : "next_due");
 
-        OpenLostPacks = _files.Read("open_lost_packs");
-        OpenHeldPack = _files.Read("open_held_pack");
-        OpenLongPack = _files.Read("open_long_pack");
-        OpenNamedPacks = _files.Read("open_named_packs");
+        OpenLostPacks = _files.Read("open_packs", "lost");
+        OpenHeldPack = _files.Read("open_packs", "held");
+        OpenLongPack = _files.Read("open_packs", "long");
+        OpenNamedPacks = _files.Read("open_packs", "named");
 
         Acknowledge = _files.Read("acknowledge_rows");
         AcknowledgePacks = _files.Read("acknowledge_packs");

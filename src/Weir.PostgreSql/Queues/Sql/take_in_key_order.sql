@@ -1,11 +1,13 @@
--- Takes the first items of their keys among the rows that have been due for longest, and the items that follow each of them without a gap, under the lease $1.
--- They are in one batch, so the host keeps their order. It looks at {front} rows, however many of a blocked key lie there.
+-- Takes the first items of their keys, and the items that follow each of them without a gap, under the lease $1. They are in one batch, so the host keeps their
+-- order. The first items are found among the rows that have been due for longest: it looks at {front} rows, however many of a blocked key lie there. Those
+-- behind these rows are found by find_heads, and their rows are $2: each is taken if it is still the first of its key.
 -- The keys share the room: if one took it all, its items would run one after the other, and the first items of the other keys, which end with the same batch,
 -- would wait for them. It looks at four times as many items as it has room for, in all keys together: the more, the more of the room a key gets that has many
 -- items beside keys that have few.
 -- Never "key = ... ORDER BY id": where most rows have the same key, that is planned as a search through all rows in the order of their ids.
 -- Locks: the first items, without those that another source is just taking. The conditions on the locked row are written so that no index of free rows fits:
 -- PostgreSQL can then only look it up by its id. Those that follow are locked by the update; a unique index on the key of a head ends a race for them.
+--? front
 WITH heads AS MATERIALIZED (
     SELECT c.id, c.key FROM (
         SELECT f.id FROM (
@@ -15,6 +17,16 @@ WITH heads AS MATERIALIZED (
             AND (SELECT e.id FROM {items} e WHERE e.key >= f.key AND e.key <= f.key AND e.consumer IS NOT NULL ORDER BY e.key, e.id LIMIT 1)
                 IS NULL))) g
     JOIN {items} c ON c.id = g.id WHERE coalesce(c.consumer, 0) = 0 AND c.expired < 1 LIMIT {most} FOR UPDATE OF c SKIP LOCKED),
+--? end
+--? named
+WITH heads AS MATERIALIZED (
+    SELECT c.id, c.key FROM {items} c WHERE c.id = ANY ($2) AND coalesce(c.consumer, 0) = 0 AND c.expired < 1 AND c.due <= now()
+        AND (c.key IS NULL OR (
+            (SELECT e.id FROM {items} e WHERE e.key >= c.key AND e.key <= c.key ORDER BY e.key, e.id LIMIT 1) = c.id
+            AND (SELECT e.id FROM {items} e WHERE e.key >= c.key AND e.key <= c.key AND e.consumer IS NOT NULL ORDER BY e.key, e.id LIMIT 1)
+                IS NULL))
+    ORDER BY c.due, c.id LIMIT {most} FOR UPDATE OF c SKIP LOCKED),
+--? end
 picked AS MATERIALIZED (
     SELECT id, key IS NOT NULL AS head FROM heads
     UNION ALL (
