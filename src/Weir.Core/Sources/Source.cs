@@ -448,8 +448,6 @@ internal struct Chunk<T>
 
     public readonly bool IsEmpty => Position >= Count;
 
-    public readonly int Remaining => Count - Position;
-
     /// <summary>The array of the chunk, if it is in one. The source gets it back for reuse.</summary>
     public readonly T[]? Array => _store as T[];
 
@@ -1237,49 +1235,60 @@ internal sealed class AsyncSource<T>(IAsyncEnumerable<T> items) : OneByOneSource
     }
 }
 
+/// <summary>A source that somebody fills: a step takes an item that is there, or waits until there are more, and then tries again.</summary>
+internal abstract class FilledSource<T> : OneByOneSource<T>
+{
+    private ValueTask<bool> _more;
+
+    public sealed override void OnReady(Action continuation) => _more.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
+
+    /// <summary>Ends a step that has to wait.</summary>
+    /// <param name="more">Whether there are more items, once it is known.</param>
+    protected ClaimResult Await(ValueTask<bool> more)
+    {
+        _more = more;
+        return ClaimResult.Pending;
+    }
+
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Taken out of the field, consumed once.")]
+    protected sealed override ClaimResult FinishStep(out T? item)
+    {
+        ValueTask<bool> more = _more;
+        _more = default;
+        bool hasMore = more.GetAwaiter().GetResult();
+        if (hasMore && !IsHeld)
+        {
+            return Step(out item);
+        }
+
+        // While nothing may begin, the item stays where it is.
+        item = default;
+        return hasMore ? ClaimResult.Paused : ClaimResult.Empty;
+    }
+}
+
 /// <summary>
 /// The items of a channel. One worker at a time reads, because the channel may have been created for a single reader.
 /// </summary>
-internal sealed class ChannelSource<T>(ChannelReader<T> reader) : OneByOneSource<T>
+internal sealed class ChannelSource<T>(ChannelReader<T> reader) : FilledSource<T>
 {
-    private ValueTask<bool> _waiting;
-
-    public override void OnReady(Action continuation) => _waiting.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
-
     protected override ClaimResult Step(out T? item)
     {
         while (!reader.TryRead(out item))
         {
-            ValueTask<bool> waiting = reader.WaitToReadAsync(CancellationToken);
-            if (!waiting.IsCompleted)
+            ValueTask<bool> more = reader.WaitToReadAsync(CancellationToken);
+            if (!more.IsCompleted)
             {
-                _waiting = waiting;
-                return ClaimResult.Pending;
+                return Await(more);
             }
 
-            if (!waiting.GetAwaiter().GetResult())
+            if (!more.GetAwaiter().GetResult())
             {
                 return ClaimResult.Empty;
             }
         }
 
         return ClaimResult.Claimed;
-    }
-
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Taken out of the field, consumed once.")]
-    protected override ClaimResult FinishStep(out T? item)
-    {
-        ValueTask<bool> waiting = _waiting;
-        _waiting = default;
-        bool hasMore = waiting.GetAwaiter().GetResult();
-        if (hasMore && !IsHeld)
-        {
-            return Step(out item);
-        }
-
-        // While nothing may begin, the item stays in the channel.
-        item = default;
-        return hasMore ? ClaimResult.Paused : ClaimResult.Empty;
     }
 }
 

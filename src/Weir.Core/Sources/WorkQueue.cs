@@ -572,11 +572,10 @@ public sealed class WorkQueue<T> : IAsyncEnumerable<T>, IReadAsSource<T>
     }
 
     /// <summary>A queue of work as the source of a run, which tells it when what it took has ended.</summary>
-    private abstract class Reader<TItem>(WorkQueue<T> queue) : OneByOneSource<TItem>, ILanes
+    private abstract class Reader<TItem>(WorkQueue<T> queue) : FilledSource<TItem>, ILanes
     {
         private readonly Lock _lock = new();
         private readonly Dictionary<long, TItem> _taken = [];
-        private ValueTask<bool> _waiting;
         private bool _isOpen;
 
         protected WorkQueue<T> Queue => queue;
@@ -597,8 +596,6 @@ public sealed class WorkQueue<T> : IAsyncEnumerable<T>, IReadAsSource<T>
         }
 
         public override long Unread => queue.Count;
-
-        public override void OnReady(Action continuation) => _waiting.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
         public override void Close()
         {
@@ -622,14 +619,13 @@ public sealed class WorkQueue<T> : IAsyncEnumerable<T>, IReadAsSource<T>
 
             while (!TryTake(out item))
             {
-                ValueTask<bool> waiting = queue.WaitAsync(CancellationToken);
-                if (!waiting.IsCompleted)
+                ValueTask<bool> more = queue.WaitAsync(CancellationToken);
+                if (!more.IsCompleted)
                 {
-                    _waiting = waiting;
-                    return ClaimResult.Pending;
+                    return Await(more);
                 }
 
-                if (!waiting.GetAwaiter().GetResult())
+                if (!more.GetAwaiter().GetResult())
                 {
                     return ClaimResult.Empty;
                 }
@@ -642,21 +638,6 @@ public sealed class WorkQueue<T> : IAsyncEnumerable<T>, IReadAsSource<T>
             }
 
             return ClaimResult.Claimed;
-        }
-
-        [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Taken out of the field, consumed once.")]
-        protected override ClaimResult FinishStep(out TItem? item)
-        {
-            ValueTask<bool> waiting = _waiting;
-            _waiting = default;
-            bool hasMore = waiting.GetAwaiter().GetResult();
-            if (hasMore && !IsHeld)
-            {
-                return Step(out item);
-            }
-
-            item = default;
-            return hasMore ? ClaimResult.Paused : ClaimResult.Empty;
         }
     }
 
