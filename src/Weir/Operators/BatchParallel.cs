@@ -46,8 +46,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(source);
         Require.AtLeastOne(batchSize, nameof(batchSize));
         ArgumentNullException.ThrowIfNull(batchSelector);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.List(new BatchesOf(batchSize, null, options).Enumerable(source), batchSelector, options, cancellationToken);
     }
 
@@ -64,8 +63,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(source);
         Require.AtLeastOne(batchSize, nameof(batchSize));
         ArgumentNullException.ThrowIfNull(batchSelector);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.List(new BatchesOf(batchSize, null, options).AsyncEnumerable(source), batchSelector, options, cancellationToken);
     }
 
@@ -81,8 +79,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(source);
         Require.AtLeastOne(batchSize, nameof(batchSize));
         ArgumentNullException.ThrowIfNull(batchSelector);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.List(new BatchesOf(batchSize, null, options).Channel(source), batchSelector, options, cancellationToken);
     }
 
@@ -143,8 +140,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(batchSelector);
         batchTimeout = Require.NoneIfInfinite(batchTimeout);
         Require.Timeout(batchTimeout, nameof(batchTimeout));
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         ItemsOf.Check<TSource>(source, options, hasBatches: true);
         return OperatorRun.Stream(() => new BatchesOf(batchSize, batchTimeout, options).Enumerable(source), batchSelector, options, cancellationToken);
     }
@@ -165,8 +161,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(batchSelector);
         batchTimeout = Require.NoneIfInfinite(batchTimeout);
         Require.Timeout(batchTimeout, nameof(batchTimeout));
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         ItemsOf.Check<TSource>(source, options, hasBatches: true);
         return OperatorRun.Stream(() => new BatchesOf(batchSize, batchTimeout, options).AsyncEnumerable(source), batchSelector, options, cancellationToken);
     }
@@ -186,8 +181,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(batchSelector);
         batchTimeout = Require.NoneIfInfinite(batchTimeout);
         Require.Timeout(batchTimeout, nameof(batchTimeout));
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         ResumedRun.Check<TSource>(source, options);
         return OperatorRun.Stream(() => new BatchesOf(batchSize, batchTimeout, options).Channel(source), batchSelector, options, cancellationToken);
     }
@@ -243,8 +237,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(batchAction);
         batchTimeout = Require.NoneIfInfinite(batchTimeout);
         Require.Timeout(batchTimeout, nameof(batchTimeout));
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.Discard(new BatchesOf(batchSize, batchTimeout, options).Enumerable(source), batchAction, options, cancellationToken);
     }
 
@@ -264,8 +257,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(batchAction);
         batchTimeout = Require.NoneIfInfinite(batchTimeout);
         Require.Timeout(batchTimeout, nameof(batchTimeout));
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.Discard(new BatchesOf(batchSize, batchTimeout, options).AsyncEnumerable(source), batchAction, options, cancellationToken);
     }
 
@@ -284,8 +276,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(batchAction);
         batchTimeout = Require.NoneIfInfinite(batchTimeout);
         Require.Timeout(batchTimeout, nameof(batchTimeout));
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.Discard(new BatchesOf(batchSize, batchTimeout, options).Channel(source), batchAction, options, cancellationToken);
     }
 }

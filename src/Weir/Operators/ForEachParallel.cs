@@ -38,8 +38,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(action);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.Discard(ItemsOf.Enumerable(source, options), action, options, cancellationToken);
     }
 
@@ -54,8 +53,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(action);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.Discard(ItemsOf.AsyncEnumerable(source, options), action, options, cancellationToken);
     }
 
@@ -69,8 +67,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(action);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.Discard(ItemsOf.Channel(source, options), action, options, cancellationToken);
     }
 
@@ -105,8 +102,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(action);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.ActionOutcomes(ItemsOf.Enumerable(source, options), action, options, cancellationToken);
     }
 
@@ -121,8 +117,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(action);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.ActionOutcomes(ItemsOf.AsyncEnumerable(source, options), action, options, cancellationToken);
     }
 
@@ -136,8 +131,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(action);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.ActionOutcomes(ItemsOf.Channel(source, options), action, options, cancellationToken);
     }
 
@@ -180,8 +174,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(action);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         ItemsOf.Check<TSource>(source, options);
         return OperatorRun.ActionOutcomesStream(() => ItemsOf.Enumerable(source, options), action, options, cancellationToken);
     }
@@ -197,8 +190,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(action);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         ItemsOf.Check<TSource>(source, options);
         return OperatorRun.ActionOutcomesStream(() => ItemsOf.AsyncEnumerable(source, options), action, options, cancellationToken);
     }
@@ -213,8 +205,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(action);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         ResumedRun.Check<TSource>(source, options);
         return OperatorRun.ActionOutcomesStream(() => ItemsOf.Channel(source, options), action, options, cancellationToken);
     }

@@ -44,8 +44,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(selector);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.List(ItemsOf.Enumerable(source, options), selector, options, cancellationToken);
     }
 
@@ -60,8 +59,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(selector);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.List(ItemsOf.AsyncEnumerable(source, options), selector, options, cancellationToken);
     }
 
@@ -75,8 +73,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(selector);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.List(ItemsOf.Channel(source, options), selector, options, cancellationToken);
     }
 
@@ -123,8 +120,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(selector);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         ItemsOf.Check<TSource>(source, options);
         return OperatorRun.Stream(() => ItemsOf.Enumerable(source, options), selector, options, cancellationToken);
     }
@@ -140,8 +136,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(selector);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         ItemsOf.Check<TSource>(source, options);
         return OperatorRun.Stream(() => ItemsOf.AsyncEnumerable(source, options), selector, options, cancellationToken);
     }
@@ -156,8 +151,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(selector);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         ResumedRun.Check<TSource>(source, options);
         return OperatorRun.Stream(() => ItemsOf.Channel(source, options), selector, options, cancellationToken);
     }
@@ -194,8 +188,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(selector);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.Outcomes(ItemsOf.Enumerable(source, options), selector, options, cancellationToken);
     }
 
@@ -210,8 +203,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(selector);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.Outcomes(ItemsOf.AsyncEnumerable(source, options), selector, options, cancellationToken);
     }
 
@@ -225,8 +217,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(selector);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         return OperatorRun.Outcomes(ItemsOf.Channel(source, options), selector, options, cancellationToken);
     }
 
@@ -271,8 +262,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(selector);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         ItemsOf.Check<TSource>(source, options);
         return OperatorRun.OutcomesStream(() => ItemsOf.Enumerable(source, options), selector, options, cancellationToken);
     }
@@ -288,8 +278,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(selector);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         ItemsOf.Check<TSource>(source, options);
         return OperatorRun.OutcomesStream(() => ItemsOf.AsyncEnumerable(source, options), selector, options, cancellationToken);
     }
@@ -304,8 +293,7 @@ public static partial class ParallelOperators
     {
         ArgumentNullException.ThrowIfNull(source);
         ArgumentNullException.ThrowIfNull(selector);
-        options ??= ParallelRunOptions.Default;
-        options.Validate();
+        options = ParallelRunOptions.Of(options);
         ResumedRun.Check<TSource>(source, options);
         return OperatorRun.OutcomesStream(() => ItemsOf.Channel(source, options), selector, options, cancellationToken);
     }

@@ -18,6 +18,14 @@ public sealed record ParallelRunOptions : IRunAbout
 {
     internal static ParallelRunOptions Default { get; } = new();
 
+    /// <summary>The options of a call: those that it was given, or the defaults. A value out of range is refused.</summary>
+    internal static ParallelRunOptions Of(ParallelRunOptions? given)
+    {
+        ParallelRunOptions options = given ?? Default;
+        options.Validate();
+        return options;
+    }
+
     string? IRunAbout.Name => OperationName;
 
     object? IRunAbout.Runtime => null;
