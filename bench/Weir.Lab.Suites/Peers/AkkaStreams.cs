@@ -25,16 +25,4 @@ internal static class AkkaStreams
         Source.From(items)
             .SelectAsyncUnordered(limit, item => call(item, CancellationToken.None).AsTask())
             .RunForeach(receive, s_materializer.Value);
-
-    /// <summary>Results in source order as an array. A cancellation ends the stream, and fails the task that waits for it.</summary>
-    public static async Task<int[]> RunAsync(int[] items, int limit, ItemCall call, CancellationToken token)
-    {
-        int[] results = new int[items.Length];
-        int count = 0;
-        await Source.From(items)
-            .Via(token.AsFlow<int>(cancelGracefully: false))
-            .SelectAsync(limit, item => call(item, token).AsTask())
-            .RunForeach(result => results[count++] = result, s_materializer.Value);
-        return results;
-    }
 }

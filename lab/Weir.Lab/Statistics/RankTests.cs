@@ -189,16 +189,6 @@ internal sealed record MannWhitney(double U, double P)
     // Beyond it the approximation is as good as exact, and the exact count takes long.
     private const int LargestExact = 60;
 
-    /// <summary>The least probability that the test can give for samples of some size: with three values each, 0.1, whatever the values.</summary>
-    /// <param name="x">The size of the first sample. At least 1.</param>
-    /// <param name="y">The size of the second sample. At least 1.</param>
-    public static double LeastP(int x, int y)
-    {
-        ArgumentOutOfRangeException.ThrowIfLessThan(x, 1);
-        ArgumentOutOfRangeException.ThrowIfLessThan(y, 1);
-        return Math.Min(1, 2 * Cdf(x, y, 0));
-    }
-
     /// <summary>Tests two samples.</summary>
     /// <param name="x">The first sample. At least one value.</param>
     /// <param name="y">The second sample. At least one value.</param>

@@ -78,9 +78,6 @@ public sealed record ItemFailure(long Index, Exception Error)
             _at = at;
         }
 
-        /// <summary>The item's index in the outermost run.</summary>
-        public long Index => _path[0];
-
         /// <summary>The index in each run, that of the outermost first.</summary>
         public IReadOnlyList<long> Path => _path;
 

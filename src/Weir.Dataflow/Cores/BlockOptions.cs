@@ -3,6 +3,7 @@ using System.Threading.Tasks.Dataflow;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>The options of a block as they were at its construction. Blocks with default options share one instance.</summary>
+/// <remarks>SingleProducerConstrained is none of them: a post takes the same path without it.</remarks>
 internal sealed class BlockOptions
 {
     public const int Unbounded = int.MaxValue;
@@ -14,9 +15,9 @@ internal sealed class BlockOptions
     public static readonly ExecutionDataflowBlockOptions NoneOfExecution = new();
     public static readonly GroupingDataflowBlockOptions NoneOfGrouping = new();
 
-    private static readonly BlockOptions Default = new(new DataflowBlockOptions(), 1, false, true, long.MaxValue);
+    private static readonly BlockOptions Default = new(new DataflowBlockOptions(), 1, true, long.MaxValue);
 
-    private BlockOptions(DataflowBlockOptions options, int parallelism, bool singleProducer, bool greedy, long maxGroups)
+    private BlockOptions(DataflowBlockOptions options, int parallelism, bool greedy, long maxGroups)
     {
         Scheduler = options.TaskScheduler;
         Token = options.CancellationToken;
@@ -25,7 +26,6 @@ internal sealed class BlockOptions
         NameFormat = options.NameFormat;
         Ordered = options.EnsureOrdered;
         Parallelism = parallelism;
-        SingleProducer = singleProducer;
         Greedy = greedy;
         MaxGroups = maxGroups;
     }
@@ -46,8 +46,6 @@ internal sealed class BlockOptions
 
     public int Parallelism { get; }
 
-    public bool SingleProducer { get; }
-
     public bool Greedy { get; }
 
     public long MaxGroups { get; }
@@ -62,15 +60,15 @@ internal sealed class BlockOptions
     public static BlockOptions Of(DataflowBlockOptions? options)
     {
         ArgumentNullException.ThrowIfNull(options, "dataflowBlockOptions");
-        return IsDefault(options) ? Default : new BlockOptions(options, 1, false, true, long.MaxValue);
+        return IsDefault(options) ? Default : new BlockOptions(options, 1, true, long.MaxValue);
     }
 
     public static BlockOptions Of(ExecutionDataflowBlockOptions? options)
     {
         ArgumentNullException.ThrowIfNull(options, "dataflowBlockOptions");
-        return IsDefault(options) && options.MaxDegreeOfParallelism == 1 && !options.SingleProducerConstrained
+        return IsDefault(options) && options.MaxDegreeOfParallelism == 1
             ? Default
-            : new BlockOptions(options, NoLimitAsMax(options.MaxDegreeOfParallelism), options.SingleProducerConstrained, true, long.MaxValue);
+            : new BlockOptions(options, NoLimitAsMax(options.MaxDegreeOfParallelism), true, long.MaxValue);
     }
 
     public static BlockOptions Of(GroupingDataflowBlockOptions? options)
@@ -79,7 +77,7 @@ internal sealed class BlockOptions
         long maxGroups = options.MaxNumberOfGroups == DataflowBlockOptions.Unbounded ? long.MaxValue : options.MaxNumberOfGroups;
         return IsDefault(options) && options.Greedy && maxGroups == long.MaxValue
             ? Default
-            : new BlockOptions(options, 1, false, options.Greedy, maxGroups);
+            : new BlockOptions(options, 1, options.Greedy, maxGroups);
     }
 
     /// <summary>The name that the options give the block, or null.</summary>

@@ -866,9 +866,6 @@ internal interface IJoin
 
     void Fault(Exception exception);
 
-    /// <summary>All targets decline, and discard what they have.</summary>
-    void FailAll();
-
     void Cancelled();
 
     /// <summary>The input of a target has ended.</summary>

@@ -71,8 +71,6 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
 
     internal const string System = "weir_memory";
 
-    internal MemoryWorkQueueOptions Options => _options;
-
     /// <inheritdoc/>
     /// <remarks>Counts of one moment. It never waits.</remarks>
     public ValueTask<WorkStatistics> GetStatisticsAsync(CancellationToken cancellationToken = default)

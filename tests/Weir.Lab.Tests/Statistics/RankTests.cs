@@ -9,7 +9,7 @@ public class RankTests
     [InlineData(4, 0.0286)]
     [InlineData(5, 0.0079)]
     [InlineData(6, 0.0022)]
-    public void LeastP_EqualSizes_IsThatOfTheExactDistribution(int size, double p) => Assert.Equal(p, MannWhitney.LeastP(size, size), 4);
+    public void Cdf_OfTheLeastU_IsHalfOfTheLeastP(int size, double p) => Assert.Equal(p, 2 * MannWhitney.Cdf(size, size, 0), 4);
 
     [Fact]
     public void Test_KnownSamples_GivesTheExactProbability()

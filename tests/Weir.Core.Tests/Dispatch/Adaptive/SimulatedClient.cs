@@ -12,8 +12,6 @@ internal sealed class SimulatedClient
 
     public SimulatedClient(int fixedLimit) => _fixedLimit = fixedLimit;
 
-    public AdaptiveController Controller => _controller!;
-
     public int Limit => _controller?.Limit ?? _fixedLimit;
 
     /// <summary>When it begins, in mean service times.</summary>
