@@ -20,10 +20,11 @@ namespace Weir.Core.Dispatch;
 //
 // How many. A run starts with one worker. When its item suspends, the same thread takes the next worker. When an item lasts for more than 4 us, or synchronous
 // work for more than 20 us, the worker asks for another one (ConsiderHelp). A run whose predecessor had items that last does not wait for that: each worker
-// asks for the next one as it begins (BringNext). There are as many as processors; those that wait inside their calls do not count. When calls block and leave processors idle, the stall watch asks for as many as would fill them; one of these
-// waits for a thread at a time, and brings the next when it has one (AddWantedNeedsLock). There are never more workers in flight than the limit: Room says how
-// many more may come. Whoever reads the source has no item, and so does not count until it gives up the turn (Source.cs). A worker whose calls block keeps its
-// thread of the pool, because the pool adds none while work items end.
+// asks for the next one as it begins (BringNext). There are as many as processors; those that wait inside their calls do not count. When calls block and leave
+// processors idle, the stall watch asks for as many as would fill them; one of these waits for a thread at a time, and brings the next when it has one
+// (AddWantedNeedsLock). There are never more workers in flight than the limit: Room says how many more may come. Whoever reads the source has no item, and so
+// does not count until it gives up the turn (Source.cs). A worker whose calls block keeps its thread of the pool, because the pool adds none while work items
+// end.
 //
 // No wake-up is lost. While something is left to claim, some worker reads the source, or is inside a synchronous call (and claims again after it), or all
 // workers that may be there wait for their items, or the consumer of a stream is behind (and calls Release). A worker that finds nothing to do leaves

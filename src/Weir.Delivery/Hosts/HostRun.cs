@@ -19,14 +19,21 @@ namespace Weir.Delivery;
 /// <para>
 /// The reader waits until the window has room, adds a batch and starts calls. A call that ends takes its outcomes into the batches, wakes the loop that
 /// acknowledges, and starts the next calls. The loop that acknowledges takes what is done from the window, writes it into the sink, acknowledges it and wakes
-/// the reader. A failed item is done only when its next attempt or its dead letter is stored.
+/// the reader.
+/// </para>
+/// <para>
+/// What does an acknowledgement wait for? A batch is acknowledged when each of its items is done: its processor has returned, or its next attempt or its dead
+/// letter is stored (<see cref="HostFailures{T, TResult}"/>). Where the source has an order of delivery, it waits for all batches before it, too
+/// (<see cref="BatchWindow{T, TResult}"/>). A sink gets the results first. One loop makes all these calls, so what is done during one waits for the next. Items
+/// that are done in a batch that is not are acknowledged once in an interval (<see cref="ItemInterval"/>), if the source can do that and there is no sink. With
+/// <see cref="AcknowledgePoint.OnReceipt"/> nothing waits: the reader acknowledges a batch before its items may begin.
 /// </para>
 /// <para>
 /// The run ends in this order. The loop that reads ends: at the end of the source, or when <c>_reading</c> is cancelled, at a stop, by whoever notes a failure, or
-/// when the runtime begins no items any more.
-/// After a cancellation no item begins, unless it is acknowledged already; and when the grace period has passed, or at an abort, <c>_running</c> is cancelled,
-/// too, and running items are given up. Whoever finds that nothing runs and nothing begins any more completes <c>_idle</c>. The loop that acknowledges makes one
-/// more round after that and ends. What is left in the window is returned. The first failure is what the run throws.
+/// when the runtime begins no items any more. After a cancellation no item begins, unless it is acknowledged already; and when the grace period has passed, or at
+/// an abort, <c>_running</c> is cancelled, too, and running items are given up. Whoever finds that nothing runs and nothing begins any more completes
+/// <c>_idle</c>. The loop that acknowledges makes one more round after that and ends. What is left in the window is returned. The first failure is what the run
+/// throws.
 /// </para>
 /// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "Sources without a timer hold nothing.")]

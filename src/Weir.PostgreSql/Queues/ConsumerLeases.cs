@@ -7,6 +7,20 @@ namespace Weir.PostgreSql;
 /// The leases of a source: the one under which it takes rows, and earlier ones under which rows are still held. A lease is one row, so renewing costs the same
 /// however many items run.
 /// </summary>
+/// <remarks>
+/// <para>
+/// A lease begins with the first take that finds no current one. All are renewed together, by the <see cref="LeaseThread"/>, and before a take if that is late.
+/// A renewal tells which of them have ended: those are forgotten, and what was held under them goes to others.
+/// </para>
+/// <para>
+/// A take that failed may have taken rows all the same. Then its lease is in doubt: the next take begins another one, and this one is renewed only as long as
+/// rows are held under it. Rows that the server has under it and this process has not are given back, again and again, because the statement may still run.
+/// </para>
+/// <para>
+/// Rows are noted here when they come, and dropped when they are settled. The reader, the thread and whoever settles rows come at any time; the lock is never
+/// held during a statement. The end of the source releases all leases, and with them what is still held.
+/// </para>
+/// </remarks>
 [SuppressMessage("Naming", "CA1711", Justification = "Leases are what they are.")]
 internal sealed class ConsumerLeases(Database database, QueueStatements statements, TimeSpan duration, TimeProvider clock)
 {

@@ -4,7 +4,8 @@ namespace Weir.RabbitMQ;
 /// <remarks>
 /// <para>
 /// A batch is open from its delivery until it is acknowledged or returned. When it ends, its tag is given out for the acknowledgement, once. A batch that is
-/// not open has nothing to acknowledge, so a message is acknowledged at most once, however often its batch is.
+/// not open has nothing to acknowledge, so a message is acknowledged at most once, however often its batch is. The link keeps it for some
+/// milliseconds, until it has many or nothing else is open (<see cref="ConsumerLink.AcknowledgeAsync"/>), so that RabbitMQ hears of them together.
 /// </para>
 /// <para>
 /// A tag is valid on its link alone. When a link has ended, RabbitMQ delivers the messages again, and the tags of their batches are dropped. If it has ended
