@@ -19,19 +19,12 @@ internal sealed class CommandPageRun(CliHost host, CommandPage page)
     {
         CommandSection[] chosen = Selection.Of(page.Sections, only, static section => section.Name);
         PageFile.Check(file);
-        SectionPage result = new(PageFile.Read(file));
-        foreach (CommandSection section in chosen)
-        {
-            PageRun run = new(page: null, host.Out);
-            ResultFile measured = await MeasureAsync(section, often, cancellationToken);
-            string text = $"{run.Provenance($"{page.Often} {Invariant($"{often}")}")}\n\n{Text(measured)}";
-            result.Replace(section.Name, text);
-            await run.WriteAsync(text);
-            if (file is not null)
-            {
-                await File.WriteAllTextAsync(file.FullName, Render(result), CancellationToken.None);
-            }
-        }
+        await SectionPage.MeasureAsync(
+            file,
+            host.Out,
+            chosen.Select(static section => section.Name),
+            async name => (Text(await MeasureAsync(chosen.Single(section => section.Name == name), often, cancellationToken)), $"{page.Often} {Invariant($"{often}")}"),
+            Render);
     }
 
     private async Task<ResultFile> MeasureAsync(CommandSection section, int often, CancellationToken cancellationToken)

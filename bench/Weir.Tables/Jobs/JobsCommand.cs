@@ -38,21 +38,17 @@ internal static class JobsCommand
             JobsRun jobs = new(PostgresEngine.Connection(server), RabbitEngine.Broker(broker), host.Error);
             await jobs.BuildAsync(stop);
             string servers = await jobs.ServersAsync(stop);
-            SectionPage results = new(PageFile.Read(page));
-            foreach (PageSection section in sections)
-            {
-                PageRun run = new(page: null, host.Out);
-                string measured = await jobs.MeasureAsync(section.Key, count, most, stop);
-                string extent = section.Key == JobsPage.Kills ? "1 round" : Invariant($"{count} {(count == 1 ? "round" : "rounds")}");
-                string text = $"{run.Provenance($"{servers}; {extent}{(most < JobArm.Items ? Invariant($", of {most:N0} items at most: a quick look") : "")}")}\n\n{measured}";
-                results.Replace(section.Key, text);
-                await run.WriteAsync(text);
-                if (page is not null)
+            await SectionPage.MeasureAsync(
+                page,
+                host.Out,
+                sections.Select(static s => s.Key),
+                async key =>
                 {
-                    ResultOutput.WriteFile(page.FullName, JobsPage.Render(results));
-                }
-            }
-
+                    string extent = key == JobsPage.Kills ? "1 round" : Invariant($"{count} {(count == 1 ? "round" : "rounds")}");
+                    string look = most < JobArm.Items ? Invariant($", of {most:N0} items at most: a quick look") : "";
+                    return (await jobs.MeasureAsync(key, count, most, stop), $"{servers}; {extent}{look}");
+                },
+                JobsPage.Render);
             return ExitCode.Success;
         });
         return command;

@@ -21,27 +21,24 @@ internal sealed class OverloadRun(TextWriter output, TextWriter progress)
         PageSection[] sections = Selection.Of(OverloadPage.Sections, only, static s => s.Key);
         PageFile.Check(page);
         _program = await ColdBuilds.BuildAsync(Verb, Program, stop);
-        SectionPage results = new(PageFile.Read(page));
-        foreach (PageSection section in sections)
-        {
-            PageRun run = new(page: null, output);
-            Setting[] cells = [.. CellsOf(section.Key, seconds, minutes)];
-            List<Reading> readings = [];
-            foreach (Setting cell in cells)
+        await SectionPage.MeasureAsync(
+            page,
+            output,
+            sections.Select(static s => s.Key),
+            async key =>
             {
-                readings.Add(await MeasureAsync(cell, stop));
-                await progress.WriteLineAsync(Invariant($"{section.Key}, {readings.Count} of {cells.Length}: {OverloadPage.Line(readings[^1])}"));
-            }
+                Setting[] cells = [.. CellsOf(key, seconds, minutes)];
+                List<Reading> readings = [];
+                foreach (Setting cell in cells)
+                {
+                    readings.Add(await MeasureAsync(cell, stop));
+                    await progress.WriteLineAsync(Invariant($"{key}, {readings.Count} of {cells.Length}: {OverloadPage.Line(readings[^1])}"));
+                }
 
-            string extent = section.Key == OverloadPage.Changes ? Invariant($"{minutes} minutes of Weir") : Invariant($"{seconds} s of each load");
-            string text = $"{run.Provenance(extent)}\n\n{OverloadPage.Table(section.Key, readings)}";
-            results.Replace(section.Key, text);
-            await run.WriteAsync(text);
-            if (page is not null)
-            {
-                await File.WriteAllTextAsync(page.FullName, OverloadPage.Render(results), CancellationToken.None);
-            }
-        }
+                string extent = key == OverloadPage.Changes ? Invariant($"{minutes} minutes of Weir") : Invariant($"{seconds} s of each load");
+                return (OverloadPage.Table(key, readings), extent);
+            },
+            OverloadPage.Render);
     }
 
     // The arms take turns at each load, so that what the machine does meanwhile hits all of them.

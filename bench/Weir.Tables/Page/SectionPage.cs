@@ -1,3 +1,5 @@
+using Weir.Cli.Kit.Output;
+
 namespace Weir.Tables.Page;
 
 /// <summary>
@@ -17,6 +19,32 @@ internal sealed class SectionPage(string existing)
 
     /// <summary>What was measured of a section, now or before; empty if it was not.</summary>
     public string Measured(string key) => _measured.GetValueOrDefault(key, "");
+
+    /// <summary>
+    /// Measures sections one after the other, and writes the page after each of them: a later one that fails, or is stopped, takes nothing away.
+    /// </summary>
+    /// <param name="page">The page; null to print the sections alone.</param>
+    /// <param name="output">Where what was measured is printed.</param>
+    /// <param name="keys">Which sections.</param>
+    /// <param name="measureAsync">Measures a section: its text, and how much was measured.</param>
+    /// <param name="render">Makes the page of its sections.</param>
+    public static async Task MeasureAsync(
+        FileInfo? page, TextWriter output, IEnumerable<string> keys, Func<string, Task<(string Text, string Extent)>> measureAsync, Func<SectionPage, string> render)
+    {
+        SectionPage results = new(PageFile.Read(page));
+        foreach (string key in keys)
+        {
+            PageRun run = new(page: null, output);
+            (string measured, string extent) = await measureAsync(key);
+            string text = $"{run.Provenance(extent)}\n\n{measured}";
+            results.Replace(key, text);
+            await run.WriteAsync(text);
+            if (page is not null)
+            {
+                ResultOutput.WriteFile(page.FullName, render(results));
+            }
+        }
+    }
 
     /// <summary>Makes the page.</summary>
     /// <param name="head">What is above its sections.</param>

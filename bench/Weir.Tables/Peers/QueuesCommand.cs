@@ -43,21 +43,16 @@ internal static class QueuesCommand
             }
 
             await queues.BuildAsync(stop);
-            SectionPage results = new(PageFile.Read(page));
-            foreach (PageSection section in sections)
-            {
-                PageRun run = new(page: null, host.Out);
-                int times = section.Key == "kills" ? 1 : count;
-                string measured = await queues.MeasureAsync(section.Key, times, stop);
-                string text = $"{run.Provenance(Invariant($"{times} {(times == 1 ? "round" : "rounds")}"))}\n\n{measured}";
-                results.Replace(section.Key, text);
-                await run.WriteAsync(text);
-                if (page is not null)
+            await SectionPage.MeasureAsync(
+                page,
+                host.Out,
+                sections.Select(static s => s.Key),
+                async key =>
                 {
-                    ResultOutput.WriteFile(page.FullName, QueuesPage.Render(results));
-                }
-            }
-
+                    int times = key == "kills" ? 1 : count;
+                    return (await queues.MeasureAsync(key, times, stop), Invariant($"{times} {(times == 1 ? "round" : "rounds")}"));
+                },
+                QueuesPage.Render);
             return ExitCode.Success;
         });
         return command;

@@ -38,20 +38,12 @@ internal static class FiguresCommand
             PageSection[] sections = Selection.Of(figures.Sections, Find(only)?.Text.Split(',') ?? [], static s => s.Key);
             FileInfo? page = Find(output) is { } file ? new FileInfo(file.NotEmpty("a file")) : null;
             PageFile.Check(page);
-            SectionPage results = new(PageFile.Read(page));
-            foreach (PageSection section in sections)
-            {
-                PageRun run = new(page: null, host.Out);
-                string measured = await figures.MeasureAsync(section.Key, new FigureOrder(server, count, Find, host.Error), token);
-                string text = $"{run.Provenance(Invariant($"{count} rounds"))}\n\n{measured}";
-                results.Replace(section.Key, text);
-                await run.WriteAsync(text);
-                if (page is not null)
-                {
-                    ResultOutput.WriteFile(page.FullName, results.Render(Head(figures), figures.Sections));
-                }
-            }
-
+            await SectionPage.MeasureAsync(
+                page,
+                host.Out,
+                sections.Select(static s => s.Key),
+                async key => (await figures.MeasureAsync(key, new FigureOrder(server, count, Find, host.Error), token), Invariant($"{count} rounds")),
+                results => results.Render(Head(figures), figures.Sections));
             return ExitCode.Success;
         });
         return command;
