@@ -230,17 +230,7 @@ public sealed partial class ResumableDownloadTests : IDisposable
         });
         places.FailAt(at);
         Task<DownloadedFile> task = Download(retries: 10_000, time).ToFileAsync(server.Address, Target);
-        await Guard.UntilAsync(
-            () =>
-            {
-                if (!task.IsCompleted && time.ArmedTimers > 0)
-                {
-                    time.Advance(TimeSpan.FromSeconds(1));
-                }
-
-                return task.IsCompleted;
-            },
-            "the download");
+        await time.PaceAsync(task, TimeSpan.FromSeconds(1));
         await task;
         Assert.True(places.HasFailed);
         Assert.Contains(_failures, static e => e is TimeoutException);
@@ -262,17 +252,7 @@ public sealed partial class ResumableDownloadTests : IDisposable
 
         // The clock goes on while the server answers as well: an attempt may need another one, however often, but has 30 looks at the clock each time.
         Task<DownloadedFile> task = Download(retries: 10_000, time).ToFileAsync(server.Address, Target);
-        await Guard.UntilAsync(
-            () =>
-            {
-                if (!task.IsCompleted && time.ArmedTimers > 0)
-                {
-                    time.Advance(TimeSpan.FromSeconds(1));
-                }
-
-                return task.IsCompleted;
-            },
-            "the download");
+        await time.PaceAsync(task, TimeSpan.FromSeconds(1));
 
         Assert.True((await task).Retries >= 2);
         Assert.Contains(_failures, static e => e is TimeoutException && e.Message == "The server sent nothing for 00:00:30.");

@@ -245,14 +245,7 @@ public sealed class LongWaitTests : IDisposable
         {
             TimeProvider = _time, ConcurrencyLimit = ownLimit ? limit : null, Policies = policies.WithLogging(factory, Long),
         };
-        IExecutionRuntime runtime = name switch
-        {
-            "direct" => new DirectRuntime(options),
-            "concurrent" => new ConcurrentRuntime(options: options),
-            "parallel" => new ParallelRuntime(options: options),
-            _ => new AutoRuntime(options: options),
-        };
-        await using (runtime)
+        await using (IExecutionRuntime runtime = RunLoggingTests.Runtime(name, options))
         {
             Task run = runtime.ProcessManyAsync([1, 2], static (x, _) => new ValueTask<int>(x), new ProcessManyOptions { OperationName = _name });
             await Guard.UntilAsync(() => Waiting("concurrency_limit") == 2, "the items at the limit");

@@ -80,14 +80,7 @@ public sealed partial class RunLoggingTests : IDisposable
         {
             Policies = new ParallelRunOptions { MaxRetries = 1, BaseDelay = TimeSpan.Zero, IsTransient = static _ => true }.WithLogging(factory),
         };
-        IExecutionRuntime runtime = name switch
-        {
-            "direct" => new DirectRuntime(options),
-            "concurrent" => new ConcurrentRuntime(options: options),
-            "parallel" => new ParallelRuntime(options: options),
-            _ => new AutoRuntime(options: options),
-        };
-        await using (runtime)
+        await using (IExecutionRuntime runtime = Runtime(name, options))
         {
             await runtime.ProcessManyAsync(
                 [1, 2],
@@ -287,6 +280,14 @@ public sealed partial class RunLoggingTests : IDisposable
         gate.Open();
         await run.WithinAsync("the run");
     }
+
+    internal static IExecutionRuntime Runtime(string name, RuntimeOptions options) => name switch
+    {
+        "direct" => new DirectRuntime(options),
+        "concurrent" => new ConcurrentRuntime(options: options),
+        "parallel" => new ParallelRuntime(options: options),
+        _ => new AutoRuntime(options: options),
+    };
 
     private static ILoggerFactory Factory(KeptLines lines) =>
         LoggerFactory.Create(builder => builder.SetMinimumLevel(LogLevel.Trace).AddProvider(lines));

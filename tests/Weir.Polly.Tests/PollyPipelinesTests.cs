@@ -40,7 +40,7 @@ public class PollyPipelinesTests
             pipeline.Around((int x, CancellationToken _) =>
                 attempts.AddOrUpdate(x, 1, static (_, n) => n + 1) == 1 && x % 5 == 0 ? throw new IOException() : new ValueTask<int>(x * 2)),
             Options);
-        await DriveAsync(run);
+        await _time.DriveAsync(run, Second);
         Assert.Equal(Enumerable.Range(0, 20).Select(static x => x * 2), await run);
         Assert.Equal(24, attempts.Values.Sum());
     }
@@ -71,7 +71,7 @@ public class PollyPipelinesTests
                 return x;
             }),
             Completing);
-        await DriveAsync(run, () => Volatile.Read(ref _completed) == 6 && attempts.Count == 10 && _time.ArmedTimers >= 4);
+        await _time.DriveAsync(run, Second, () => Volatile.Read(ref _completed) == 6 && attempts.Count == 10 && _time.ArmedTimers >= 4);
         Assert.Equal(Enumerable.Range(0, 10), await run);
         Assert.Equal(14, attempts.Values.Sum());
         await Guard.UntilAsync(() => Volatile.Read(ref cancelled) == 4, "the end of the slower attempts");
@@ -120,7 +120,7 @@ public class PollyPipelinesTests
                 return x;
             }),
             Completing);
-        await DriveAsync(run, () => Volatile.Read(ref _completed) == 2 && Volatile.Read(ref begun) == 4);
+        await _time.DriveAsync(run, Second, () => Volatile.Read(ref _completed) == 2 && Volatile.Read(ref begun) == 4);
         ItemOutcome<int, int>[] outcomes = await run;
         Assert.All([outcomes[0], outcomes[2]], static o => Assert.IsType<TimeoutRejectedException>(o.Error));
         Assert.All([outcomes[1], outcomes[3]], static o => Assert.True(o.IsSuccess));
@@ -169,7 +169,7 @@ public class PollyPipelinesTests
         ResiliencePipeline pipeline = Builder().AddRetry(new RetryStrategyOptions { MaxRetryAttempts = 1, Delay = TimeSpan.Zero }).Build();
         Func<int, CancellationToken, ValueTask> flaky = (_, _) => Interlocked.Increment(ref calls) == 1 ? throw new IOException() : default;
         Task run = Enumerable.Range(0, 10).ForEachParallelAsync(pipeline.Around(flaky), Options);
-        await DriveAsync(run);
+        await _time.DriveAsync(run, Second);
         Assert.Equal(11, calls);
     }
 
@@ -201,27 +201,4 @@ public class PollyPipelinesTests
     }
 
     private ResiliencePipelineBuilder Builder() => new() { TimeProvider = _time };
-
-    /// <summary>Moves the clock, while somebody waits for it, until the run ends.</summary>
-    private async Task DriveAsync(Task run, Func<bool>? begun = null)
-    {
-        // A strategy's timer is armed before the call that it watches begins, and the clock moves faster than a thread that is held up.
-        if (begun is not null)
-        {
-            await Guard.UntilAsync(begun, "what has to begin before the clock moves");
-        }
-
-        Task guarded = run.EndsAsync("a run that the clock drives");
-        while (!guarded.IsCompleted)
-        {
-            if (_time.ArmedTimers > 0)
-            {
-                _time.Advance(Second);
-            }
-
-            await Task.Yield();
-        }
-
-        await guarded;
-    }
 }

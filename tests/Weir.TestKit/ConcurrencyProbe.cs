@@ -30,6 +30,38 @@ public sealed class ConcurrencyProbe
         return new Stay(this);
     }
 
+    /// <summary>A call for an item that is inside until the gate opens.</summary>
+    public async ValueTask<T> StayAsync<T>(T item, Gate gate, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(gate);
+        using (Enter())
+        {
+            await gate.WaitAsync(cancellationToken);
+            return item;
+        }
+    }
+
+    /// <summary>A call for an item that is inside until it is cancelled.</summary>
+    public async ValueTask<T> StayAsync<T>(T item, CancellationToken cancellationToken)
+    {
+        using (Enter())
+        {
+            await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, cancellationToken);
+            return item;
+        }
+    }
+
+    /// <summary>A call for an item that blocks its thread until the gate opens.</summary>
+    public ValueTask<T> Block<T>(T item, Gate gate)
+    {
+        ArgumentNullException.ThrowIfNull(gate);
+        using (Enter())
+        {
+            gate.Wait();
+            return new(item);
+        }
+    }
+
     /// <summary>Waits until so many have entered.</summary>
     public Task EnteredAsync(int count) => Guard.UntilAsync(() => Entered >= count, $"{count} entries (so far {Entered})");
 

@@ -51,22 +51,8 @@ internal sealed class RecordedAsyncSequence(SourcePlan plan, bool suspends) : IA
 
         private bool Move()
         {
-            try
-            {
-                plan.Check(_next);
-                _ended = !plan.Has(_next);
-                Current = _next++;
-                return !_ended;
-            }
-            catch
-            {
-                _ended = true;
-                throw;
-            }
-            finally
-            {
-                plan.Record.EndRead();
-            }
+            Current = plan.Step(ref _next, ref _ended);
+            return !_ended;
         }
 
         private async Task AnswerAsync(bool waits)

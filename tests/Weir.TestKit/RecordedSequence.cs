@@ -26,27 +26,8 @@ internal class RecordedSequence(SourcePlan plan) : IEnumerable<int>
         public bool MoveNext()
         {
             plan.Record.BeginRead(!_ended);
-            try
-            {
-                if (_next == plan.WaitsAt)
-                {
-                    plan.Gate!.Wait();
-                }
-
-                plan.Check(_next);
-                _ended = !plan.Has(_next);
-                Current = _next++;
-                return !_ended;
-            }
-            catch
-            {
-                _ended = true;
-                throw;
-            }
-            finally
-            {
-                plan.Record.EndRead();
-            }
+            Current = plan.Step(ref _next, ref _ended, waits: _next == plan.WaitsAt);
+            return !_ended;
         }
 
         public void Reset() => throw new NotSupportedException();

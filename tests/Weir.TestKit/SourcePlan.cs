@@ -28,6 +28,31 @@ public sealed record SourcePlan
 
     internal bool Has(int index) => Count is not { } count || index < count;
 
+    /// <summary>A step of a sequence whose read has begun: the next item. After the end, and after a step that throws, no other step is allowed.</summary>
+    internal int Step(ref int next, ref bool ended, bool waits = false)
+    {
+        try
+        {
+            if (waits)
+            {
+                Gate!.Wait();
+            }
+
+            Check(next);
+            ended = !Has(next);
+            return next++;
+        }
+        catch
+        {
+            ended = true;
+            throw;
+        }
+        finally
+        {
+            Record.EndRead();
+        }
+    }
+
     internal void Check(int index)
     {
         if (index == ThrowsAt)

@@ -69,9 +69,6 @@ public sealed class TestSource
     /// <summary>Whether the source has an end of its own that has to be reached, which a channel's reader and an array have not.</summary>
     public bool IsDisposable => Kind is SourceKind.Collection or SourceKind.Lazy or SourceKind.AsyncImmediate or SourceKind.AsyncSuspending;
 
-    /// <summary>Whether the steps of the source are counted.</summary>
-    public bool IsRecorded => IsDisposable || Kind == SourceKind.Channel;
-
     public static TestSource Of(SourceKind kind, int count) => new(kind, new SourcePlan { Count = count });
 
     /// <summary>A sequence of the test's own.</summary>

@@ -34,52 +34,21 @@ public class PolicyTests
     }
 
     [Fact(Timeout = Limit)]
-    public async Task Policies_CircuitBreaker_IsOneForAllCallsOfTheWorker()
-    {
-        MemoryWorkQueue<string> queue = await App.QueueAsync(Enumerable.Range(0, 10).Select(static n => $"{n}"));
-        queue.Complete();
-        int calls = 0;
-        HostApplicationBuilder builder = App.Create(
-            queue,
-            (_, _) =>
-            {
-                Interlocked.Increment(ref calls);
-                throw new FormatException();
-            },
-            ("MaxConcurrency", "1"), ("MaxItemsPerCall", "1"), ("MaxConcurrentCalls", "1"), ("MaxAttempts", "1"), ("StopAtEnd", "true"),
-            ("Policies:CircuitBreaker:FailureThreshold", "3"), ("Policies:CircuitBreaker:OpenTimeout", "01:00:00"));
-        IHost host = builder.Build();
-        await host.StartAsync().WithinAsync();
-        await host.WaitForShutdownAsync().WithinAsync();
-        Assert.Equal((10, 3), (host.WorkerOf().Statistics.DeadLettered, calls));
-        await ((IAsyncDisposable)host).DisposeAsync();
-    }
+    public async Task Policies_CircuitBreaker_IsOneForAllCallsOfTheWorker() => Assert.Equal(
+        (10, 3),
+        await FailAsync(
+            new FormatException(), ("Policies:CircuitBreaker:FailureThreshold", "3"), ("Policies:CircuitBreaker:OpenTimeout", "01:00:00")));
 
     [Theory(Timeout = Limit)]
     [InlineData("Ratio", "0", 10)]
     [InlineData("Ratio", "0.5", 15)]
     [InlineData("Ratio", "1", 20)]
-    public async Task Policies_RetryBudget_IsOneForAllCallsOfTheWorker(string key, string value, int expected)
-    {
-        MemoryWorkQueue<string> queue = await App.QueueAsync(Enumerable.Range(0, 10).Select(static n => $"{n}"));
-        queue.Complete();
-        int calls = 0;
-        HostApplicationBuilder builder = App.Create(
-            queue,
-            (_, _) =>
-            {
-                Interlocked.Increment(ref calls);
-                throw new TimeoutException();
-            },
-            ("MaxConcurrency", "1"), ("MaxItemsPerCall", "1"), ("MaxConcurrentCalls", "1"), ("MaxAttempts", "1"), ("StopAtEnd", "true"),
+    public async Task Policies_RetryBudget_IsOneForAllCallsOfTheWorker(string key, string value, int expected) => Assert.Equal(
+        (10, expected),
+        await FailAsync(
+            new TimeoutException(),
             ("Policies:Retry:MaxRetries", "3"), ("Policies:Retry:BaseDelay", "00:00:00"),
-            ($"Policies:Retry:Budget:{key}", value), ("Policies:Retry:Budget:MinRetriesPerSecond", "0"));
-        IHost host = builder.Build();
-        await host.StartAsync().WithinAsync();
-        await host.WaitForShutdownAsync().WithinAsync();
-        Assert.Equal((10, expected), (host.WorkerOf().Statistics.DeadLettered, calls));
-        await ((IAsyncDisposable)host).DisposeAsync();
-    }
+            ($"Policies:Retry:Budget:{key}", value), ("Policies:Retry:Budget:MinRetriesPerSecond", "0")));
 
     [Fact(Timeout = Limit)]
     public async Task Policies_SharedLimit_IsThatOfTheWorkerInPlaceOfItsOwn()
@@ -142,5 +111,30 @@ public class PolicyTests
         listener.RecordObservableInstruments();
         Assert.Equal(3, succeeded);
         await ((IAsyncDisposable)host).DisposeAsync();
+    }
+
+    // Ten items, each in a call of its own that fails: how many became dead letters, and how many attempts there were.
+    private static async Task<(long DeadLettered, int Calls)> FailAsync(Exception error, params (string Key, string Value)[] policies)
+    {
+        MemoryWorkQueue<string> queue = await App.QueueAsync(Enumerable.Range(0, 10).Select(static n => $"{n}"));
+        queue.Complete();
+        int calls = 0;
+        HostApplicationBuilder builder = App.Create(
+            queue,
+            (_, _) =>
+            {
+                Interlocked.Increment(ref calls);
+                throw error;
+            },
+            [
+                ("MaxConcurrency", "1"), ("MaxItemsPerCall", "1"), ("MaxConcurrentCalls", "1"), ("MaxAttempts", "1"), ("StopAtEnd", "true"),
+                .. policies,
+            ]);
+        IHost host = builder.Build();
+        await host.StartAsync().WithinAsync();
+        await host.WaitForShutdownAsync().WithinAsync();
+        long letters = host.WorkerOf().Statistics.DeadLettered;
+        await ((IAsyncDisposable)host).DisposeAsync();
+        return (letters, calls);
     }
 }

@@ -20,7 +20,7 @@ public class LatencyHistogramTests
     private static readonly Gen<long[]> Latencies = Gen.Choose(1, 400).SelectMany(static n => Gen.ArrayOf(Latency, n));
 
     [Fact]
-    public void ValueAtPercentile_AnyLatencies_IsTheExactOneToThreeDigits() => Check.ForAll(Latencies, static values =>
+    public void ValueAtPercentile_AnyLatencies_IsTheExactOneToThreeDigits() => Generated.ForAll(Latencies, static values =>
     {
         LatencyHistogram histogram = Of(values);
         long[] sorted = [.. values.Order()];
@@ -33,7 +33,7 @@ public class LatencyHistogramTests
     });
 
     [Fact]
-    public void Merge_AnyParts_IsTheHistogramOfAll() => Check.ForAll(
+    public void Merge_AnyParts_IsTheHistogramOfAll() => Generated.ForAll(
         from left in Latencies from right in Latencies select (left, right),
         static parts =>
         {
@@ -44,7 +44,7 @@ public class LatencyHistogramTests
         cases: 60);
 
     [Fact]
-    public void Decode_AnyHistogram_GivesTheSameOne() => Check.ForAll(
+    public void Decode_AnyHistogram_GivesTheSameOne() => Generated.ForAll(
         Latencies, static values => AssertSame(Of(values), HistogramCodec.Decode(HistogramCodec.Encode(Of(values)))), cases: 60);
 
     [Fact]

@@ -104,12 +104,11 @@ public sealed class ChangeFaultTests(PostgresServer server) : ChangeTest(server)
         Assert.Equal(Count, await ScalarAsync<long>($"SELECT count(DISTINCT id) FROM {effects}"));
     }
 
-    private static async Task RunOnAsync(NpgsqlDataSource database, string statements)
+    private static Task RunOnAsync(NpgsqlDataSource database, string statements)
     {
         // The pool may still have connections that the killed server had.
         database.Clear();
-        await using NpgsqlCommand command = database.CreateCommand(statements);
-        await command.ExecuteNonQueryAsync();
+        return database.ExecuteAsync(statements);
     }
 
     private Task<long> CountAsync(string table) => ScalarAsync<long>($"SELECT count(*) FROM {table}");

@@ -34,8 +34,7 @@ public abstract class ChangeTest(PostgresServer server) : IAsyncLifetime
 
     public virtual async ValueTask InitializeAsync()
     {
-        await using NpgsqlCommand create = server.Source.CreateCommand($"CREATE DATABASE {Slot} TEMPLATE template0");
-        await create.ExecuteNonQueryAsync();
+        await server.Source.ExecuteAsync($"CREATE DATABASE {Slot} TEMPLATE template0");
         ConnectionString = new NpgsqlConnectionStringBuilder(server.ConnectionString) { Database = Slot, IncludeErrorDetail = true }.ToString();
         _source = NpgsqlDataSource.Create(ConnectionString);
         var checkpoints = new PostgresCheckpointStore(Source, Schema);
@@ -59,8 +58,7 @@ public abstract class ChangeTest(PostgresServer server) : IAsyncLifetime
         }
 
         await _source.DisposeAsync();
-        await using NpgsqlCommand drop = server.Source.CreateCommand($"DROP DATABASE {Slot} WITH (FORCE)");
-        await drop.ExecuteNonQueryAsync();
+        await server.Source.ExecuteAsync($"DROP DATABASE {Slot} WITH (FORCE)");
     }
 
     protected string Name(string table) => $"{SqlName.Quote(Schema)}.{SqlName.Quote(table)}";
@@ -76,17 +74,9 @@ public abstract class ChangeTest(PostgresServer server) : IAsyncLifetime
         return stream;
     }
 
-    protected async Task<int> ExecuteAsync(string statements)
-    {
-        await using NpgsqlCommand command = Source.CreateCommand(statements);
-        return await command.ExecuteNonQueryAsync();
-    }
+    protected Task<int> ExecuteAsync(string statements) => Source.ExecuteAsync(statements);
 
-    protected async Task<T> ScalarAsync<T>(string statement)
-    {
-        await using NpgsqlCommand command = Source.CreateCommand(statement);
-        return (T)(await command.ExecuteScalarAsync())!;
-    }
+    protected Task<T> ScalarAsync<T>(string statement) => Source.ScalarAsync<T>(statement);
 
     protected async Task<NpgsqlLogSequenceNumber> ConfirmedAsync() =>
         await ScalarAsync<NpgsqlLogSequenceNumber>($"SELECT confirmed_flush_lsn FROM pg_replication_slots WHERE slot_name = '{Slot}'");

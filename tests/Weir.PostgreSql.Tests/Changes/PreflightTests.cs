@@ -74,11 +74,9 @@ public sealed class PreflightTests(PostgresServer server) : ChangeTest(server)
         {
             await using NpgsqlDataSource other = NpgsqlDataSource.Create(
                 new NpgsqlConnectionStringBuilder(ConnectionString) { Database = database, Pooling = false });
-            await using NpgsqlCommand create = other.CreateCommand($"SELECT pg_create_logical_replication_slot('{Slot}', 'pgoutput')");
-            await create.ExecuteNonQueryAsync();
+            await other.ExecuteAsync($"SELECT pg_create_logical_replication_slot('{Slot}', 'pgoutput')");
             await SaysAsync(database, OpenAsync);
-            await using NpgsqlCommand drop = other.CreateCommand($"SELECT pg_drop_replication_slot('{Slot}')");
-            await drop.ExecuteNonQueryAsync();
+            await other.ExecuteAsync($"SELECT pg_drop_replication_slot('{Slot}')");
         }
         finally
         {

@@ -39,17 +39,9 @@ public abstract class QueueTest(PostgresServer server)
     protected static IReadOnlyList<WorkItem<string>> Values(int count, Func<int, string?>? keyOf = null) =>
         [.. Enumerable.Range(0, count).Select(i => new WorkItem<string>(new WorkId("values", i), $"{i}", keyOf?.Invoke(i)))];
 
-    protected async Task<int> ExecuteAsync(string statement)
-    {
-        await using NpgsqlCommand command = Source.CreateCommand(statement);
-        return await command.ExecuteNonQueryAsync();
-    }
+    protected Task<int> ExecuteAsync(string statements) => Source.ExecuteAsync(statements);
 
-    protected async Task<T> ScalarAsync<T>(string statement)
-    {
-        await using NpgsqlCommand command = Source.CreateCommand(statement);
-        return (T)(await command.ExecuteScalarAsync())!;
-    }
+    protected Task<T> ScalarAsync<T>(string statement) => Source.ScalarAsync<T>(statement);
 
     protected async Task<long> CountAsync() => await ScalarAsync<long>($"SELECT count(*) FROM {Items}") + await CountPackedAsync();
 

@@ -72,10 +72,25 @@ public sealed class PostgresServer : IAsyncLifetime
 
         foreach (string schema in _schemas)
         {
-            await using NpgsqlCommand drop = _source.CreateCommand($"DROP SCHEMA IF EXISTS {SqlName.Quote(schema)} CASCADE");
-            await drop.ExecuteNonQueryAsync();
+            await _source.ExecuteAsync($"DROP SCHEMA IF EXISTS {SqlName.Quote(schema)} CASCADE");
         }
 
         await _source.DisposeAsync();
+    }
+}
+
+/// <summary>Statements of tests.</summary>
+internal static class Statements
+{
+    public static async Task<int> ExecuteAsync(this NpgsqlDataSource source, string statements)
+    {
+        await using NpgsqlCommand command = source.CreateCommand(statements);
+        return await command.ExecuteNonQueryAsync(CancellationToken.None);
+    }
+
+    public static async Task<T> ScalarAsync<T>(this NpgsqlDataSource source, string statement)
+    {
+        await using NpgsqlCommand command = source.CreateCommand(statement);
+        return (T)(await command.ExecuteScalarAsync(CancellationToken.None))!;
     }
 }

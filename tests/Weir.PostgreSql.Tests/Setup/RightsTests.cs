@@ -18,7 +18,7 @@ public sealed partial class RightsTests(PostgresServer server) : IAsyncLifetime
     // A database of its own, because the pages name the schema weir.
     public async ValueTask InitializeAsync()
     {
-        await ExecuteAsync(server.Source, $"CREATE DATABASE {_name} TEMPLATE template0");
+        await server.Source.ExecuteAsync($"CREATE DATABASE {_name} TEMPLATE template0");
         _owner = NpgsqlDataSource.Create(new NpgsqlConnectionStringBuilder(server.ConnectionString) { Database = _name });
     }
 
@@ -27,10 +27,10 @@ public sealed partial class RightsTests(PostgresServer server) : IAsyncLifetime
         GC.SuppressFinalize(this);
         if (_owner is not null)
         {
-            await ExecuteAsync(Owner, $"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE database = '{_name}'");
-            await ExecuteAsync(Owner, $"DROP OWNED BY {_name}; DROP ROLE {_name}");
+            await Owner.ExecuteAsync($"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE database = '{_name}'");
+            await Owner.ExecuteAsync($"DROP OWNED BY {_name}; DROP ROLE {_name}");
             await Owner.DisposeAsync();
-            await ExecuteAsync(server.Source, $"DROP DATABASE {_name} WITH (FORCE)");
+            await server.Source.ExecuteAsync($"DROP DATABASE {_name} WITH (FORCE)");
         }
     }
 
@@ -44,8 +44,8 @@ public sealed partial class RightsTests(PostgresServer server) : IAsyncLifetime
         await new PostgresCheckpointStore(Owner).SetupAsync();
         await new PostgresInbox(Owner, "mails").SetupAsync();
         await new PostgresRunCheckpoint(Owner, "import").SetupAsync();
-        await ExecuteAsync(Owner, $"CREATE ROLE {_name} LOGIN PASSWORD '{Password}'");
-        await ExecuteAsync(Owner, Statements("reference/postgresql.md", "worker", line => !keepsKeyOrder || !line.Contains("packs_", StringComparison.Ordinal)));
+        await Owner.ExecuteAsync($"CREATE ROLE {_name} LOGIN PASSWORD '{Password}'");
+        await Owner.ExecuteAsync(Statements("reference/postgresql.md", "worker", line => !keepsKeyOrder || !line.Contains("packs_", StringComparison.Ordinal)));
         await using NpgsqlDataSource worker = NpgsqlDataSource.Create(WorkerConnection);
         CancellationToken stop = TestContext.Current.CancellationToken;
 
@@ -103,13 +103,12 @@ public sealed partial class RightsTests(PostgresServer server) : IAsyncLifetime
     public async Task Changes_RightsOfThePage_AreEnough()
     {
         await new PostgresCheckpointStore(Owner).SetupAsync();
-        await ExecuteAsync(
-            Owner,
+        await Owner.ExecuteAsync(
             """
             CREATE TABLE orders (id int PRIMARY KEY); CREATE TABLE customers (id int PRIMARY KEY); INSERT INTO orders VALUES (1);
             CREATE PUBLICATION shop FOR TABLE orders, customers
             """);
-        await ExecuteAsync(Owner, Statements("changes.md", "reader", static _ => true));
+        await Owner.ExecuteAsync(Statements("changes.md", "reader", static _ => true));
         await using NpgsqlDataSource reader = NpgsqlDataSource.Create(WorkerConnection);
         CancellationToken stop = TestContext.Current.CancellationToken;
         var checkpoints = new PostgresCheckpointStore(reader);
@@ -130,7 +129,7 @@ public sealed partial class RightsTests(PostgresServer server) : IAsyncLifetime
                 while (batch.Items.Count == 0);
 
                 Assert.Equal([next], batch.Items.Select(static i => i.Value));
-                await ExecuteAsync(Owner, $"INSERT INTO orders VALUES ({next + 1})");
+                await Owner.ExecuteAsync($"INSERT INTO orders VALUES ({next + 1})");
             }
         }
 
@@ -148,12 +147,6 @@ public sealed partial class RightsTests(PostgresServer server) : IAsyncLifetime
         string[] lines = Sql().Matches(text).Select(static m => m.Groups[1].Value).Single(static s => s.Contains("GRANT", StringComparison.Ordinal)).Split('\n');
         return Regex.Replace(
             string.Join('\n', lines.Where(applies)).Replace("'...'", $"'{Password}'", StringComparison.Ordinal), $@"\b{role}\b", _name);
-    }
-
-    private static async Task ExecuteAsync(NpgsqlDataSource source, string statements)
-    {
-        await using NpgsqlCommand command = source.CreateCommand(statements);
-        await command.ExecuteNonQueryAsync(CancellationToken.None);
     }
 
     [GeneratedRegex("```sql\n(.*?)```", RegexOptions.Singleline)]

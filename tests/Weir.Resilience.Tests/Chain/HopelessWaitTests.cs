@@ -119,7 +119,8 @@ public sealed class HopelessWaitTests
     [Fact(Timeout = Limit)]
     public async Task ClockFails_WaitsAsIfThereWereNoDeadline()
     {
-        FailingClock clock = new();
+        FaultyTimeProvider clock = new(new ManualTimeProvider());
+        clock.FailAfter(1);
         TokenBucket bucket = new(OneAMinute);
         Assert.True(bucket.TryEnter());
         PolicyChain<int> chain = new(Options with { RateLimit = bucket, TimeProvider = clock });
@@ -225,15 +226,6 @@ public sealed class HopelessWaitTests
     }
 
     /// <summary>It can be read once, by the time limit.</summary>
-    private sealed class FailingClock : TimeProvider
-    {
-        private int _reads;
-
-        public override long GetTimestamp() => ++_reads == 1 ? 0 : throw new IOException("clock");
-
-        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) => new ManualTimeProvider().CreateTimer(callback, state, dueTime, period);
-    }
-
     private ValueTask<int> Fail(CancellationToken token)
     {
         _attempts++;

@@ -42,7 +42,7 @@ public class TokenBucketPropertyTests
         select (options, tick, steps);
 
     [Fact(Timeout = 120_000)]
-    public Task Calls_AnyPlanOnAnyTick_NoWindowHoldsMoreThanRateAndBurstAndAllAreServedInOrder() => Task.Run(() => Check.ForAll(Cases, static c =>
+    public Task Calls_AnyPlanOnAnyTick_NoWindowHoldsMoreThanRateAndBurstAndAllAreServedInOrder() => Task.Run(() => Generated.ForAll(Cases, static c =>
     {
         using var run = new BucketRun(c.Options, Span.Ms(c.Tick));
         foreach ((Kind kind, int size) in c.Steps)
@@ -84,7 +84,7 @@ public class TokenBucketPropertyTests
         select (new RateLimitOptions { TokensPerSecond = rate, TokensPerOperation = cost, BurstCapacity = cost + burst }, pauses);
 
     [Fact(Timeout = 120_000)]
-    public Task WaitAsync_TimersThatAreNotLate_StartsAsSoonAsAPlainBucketAllows() => Task.Run(() => Check.ForAll(ExactCases, static c =>
+    public Task WaitAsync_TimersThatAreNotLate_StartsAsSoonAsAPlainBucketAllows() => Task.Run(() => Generated.ForAll(ExactCases, static c =>
     {
         using var run = new BucketRun(c.Options, TimeSpan.FromTicks(1));
         List<double> expected = [];

@@ -23,7 +23,7 @@ public class BackoffTests
         select new Case(strategy, start, start + more, attempt, previous, chance / 1e6);
 
     [Fact]
-    public void GetDelay_AnyArguments_IsThePlainFormula() => Check.ForAll(Cases, static c =>
+    public void GetDelay_AnyArguments_IsThePlainFormula() => Generated.ForAll(Cases, static c =>
     {
         TimeSpan delay = Backoff.GetDelay(c.Strategy, c.Base, c.Cap, c.Attempt, c.Previous, () => c.Chance);
         (BigInteger low, BigInteger high) = Range(c);

@@ -5,28 +5,12 @@ using Weir.Delivery.Cli.App;
 namespace Weir.Cli.Tests.Commands.Cdc;
 
 /// <summary>Changes to an output that a real shell has redirected: each is a whole line of it, whoever else writes there, or it comes again.</summary>
-public sealed class CdcRedirectedTests(TestPostgres postgres) : IClassFixture<TestPostgres>, IAsyncLifetime, IDisposable
+public sealed class CdcRedirectedTests(TestPostgres postgres) : RedirectedTest(postgres)
 {
     private const int Limit = 180_000;
 
-    private readonly TemporaryDirectory _folder = new();
-    private TestDatabase? _database;
-    private Shell? _shell;
-
     private string Cdc =>
-        $"{Shell.Program(typeof(WorkApp))} cdc --source '{_database!.Address}' --publication items --slot {_database.Name} --idle 300ms";
-
-    private string Output => _folder.File("f");
-
-    public async ValueTask InitializeAsync()
-    {
-        Assert.SkipWhen(OperatingSystem.IsWindows(), "The shell is one of Unix.");
-        _database = await postgres.CreateDatabaseAsync();
-        await _database.ExecuteAsync("CREATE TABLE items (id int PRIMARY KEY)");
-        _shell = new Shell(_folder.Path);
-        (int code, string error) = await _shell.RunAsync($"{Cdc} --setup --tables items >/dev/null");
-        Assert.True(code == 0, error);
-    }
+        $"{Shell.Program(typeof(WorkApp))} cdc --source '{Database.Address}' --publication items --slot {Database.Name} --idle 300ms";
 
     [Theory(Timeout = Limit)]
     [InlineData("exec 3>f", ">&3", Explicit = true)]
@@ -36,11 +20,11 @@ public sealed class CdcRedirectedTests(TestPostgres postgres) : IClassFixture<Te
     [InlineData("", "2>> f | cat >> f", Explicit = true)]
     public async Task SeveralRuns_IntoOneFile_LeaveAllTheirLines(string open, string redirection)
     {
-        Assert.Equal(0, (await _shell!.RunAsync($":; {open}")).ExitCode);
+        Assert.Equal(0, (await Shell.RunAsync($":; {open}")).ExitCode);
         for (int run = 0; run < 2; run++)
         {
             await InsertAsync(run * 200, 200);
-            (int code, string error) = await _shell.RunAsync($"{Cdc} --batch 7 {redirection}");
+            (int code, string error) = await Shell.RunAsync($"{Cdc} --batch 7 {redirection}");
             Assert.True(code == 0, error);
         }
 
@@ -57,10 +41,10 @@ public sealed class CdcRedirectedTests(TestPostgres postgres) : IClassFixture<Te
     public async Task Output_TakesNoMore_EndsWithASentenceAndTheChangesComeAgain(string redirection, string sentence)
     {
         await InsertAsync(0, 5_000);
-        (_, string error) = await _shell!.RunAsync($"{{ {Cdc}; echo exit code $? >&2; }} {redirection}");
+        (_, string error) = await Shell.RunAsync($"{{ {Cdc}; echo exit code $? >&2; }} {redirection}");
         Assert.Contains(sentence, error, StringComparison.Ordinal);
         Assert.EndsWith("exit code 1", error, StringComparison.Ordinal);
-        Assert.Equal(0, (await _shell.RunAsync($"{Cdc} > f")).ExitCode);
+        Assert.Equal(0, (await Shell.RunAsync($"{Cdc} > f")).ExitCode);
         Assert.Equal(Enumerable.Range(0, 5_000), (await ReadAsync()).Ids);
     }
 
@@ -71,10 +55,10 @@ public sealed class CdcRedirectedTests(TestPostgres postgres) : IClassFixture<Te
     public async Task File_EndsWithinALine_LosesNotTheNextOne(string redirection, bool isTorn)
     {
         // What a program leaves that is killed while it writes.
-        await _shell!.RunAsync(redirection[1] == '>' ? $"printf 'half of{(isTorn ? "" : "\\n")}' > f" : "exec > f; printf 'half of'");
+        await Shell.RunAsync(redirection[1] == '>' ? $"printf 'half of{(isTorn ? "" : "\\n")}' > f" : "exec > f; printf 'half of'");
         await InsertAsync(0, 3);
-        await _shell.RunAsync(redirection[1] == '>' ? $"{Cdc} {redirection}" : Cdc);
-        string[] lines = await File.ReadAllLinesAsync(Output, TestContext.Current.CancellationToken);
+        await Shell.RunAsync(redirection[1] == '>' ? $"{Cdc} {redirection}" : Cdc);
+        string[] lines = await File.ReadAllLinesAsync(FileOf("f"), TestContext.Current.CancellationToken);
         Assert.Equal("half of", lines[0]);
         Assert.Equal([0, 1, 2], lines[1..].Select(IdOf));
     }
@@ -82,40 +66,31 @@ public sealed class CdcRedirectedTests(TestPostgres postgres) : IClassFixture<Te
     [Fact(Timeout = Limit)]
     public async Task LongLines_BesideAnotherWriter_StayWhole()
     {
-        await _database!.ExecuteAsync("ALTER TABLE items ADD text text");
+        await Database.ExecuteAsync("ALTER TABLE items ADD text text");
 
         // It writes once at least, however late it begins.
-        await _shell!.RunAsync("exec 3>f; { while echo other; [ ! -e end ]; do :; done; } >&3 & ");
-        await _database.ExecuteAsync("INSERT INTO items SELECT i, repeat('x', i * 7) FROM generate_series(0, 999) i");
-        Assert.Equal(0, (await _shell.RunAsync($"{Cdc} >&3; code=$?; touch end; wait; (exit $code)")).ExitCode);
+        await Shell.RunAsync("exec 3>f; { while echo other; [ ! -e end ]; do :; done; } >&3 & ");
+        await Database.ExecuteAsync("INSERT INTO items SELECT i, repeat('x', i * 7) FROM generate_series(0, 999) i");
+        Assert.Equal(0, (await Shell.RunAsync($"{Cdc} >&3; code=$?; touch end; wait; (exit $code)")).ExitCode);
         (int[] ids, string[] others) = await ReadAsync();
         Assert.Equal(Enumerable.Range(0, 1_000), ids);
         Assert.All(others, static line => Assert.Equal("other", line));
         Assert.NotEmpty(others);
     }
 
-    public async ValueTask DisposeAsync()
+    protected override async Task<(int ExitCode, string Error)> PrepareAsync()
     {
-        if (_shell is not null)
-        {
-            await _shell.DisposeAsync();
-        }
-
-        if (_database is not null)
-        {
-            await _database.DisposeAsync();
-        }
+        await Database.ExecuteAsync("CREATE TABLE items (id int PRIMARY KEY)");
+        return await Shell.RunAsync($"{Cdc} --setup --tables items >/dev/null");
     }
 
-    public void Dispose() => _folder.Dispose();
-
     private Task InsertAsync(int first, int count) =>
-        _database!.ExecuteAsync($"INSERT INTO items SELECT generate_series({first}, {first + count - 1})");
+        Database.ExecuteAsync($"INSERT INTO items SELECT generate_series({first}, {first + count - 1})");
 
     // The changes of the file in its order, and the lines that are none.
     private async Task<(int[] Ids, string[] Others)> ReadAsync()
     {
-        string[] lines = await File.ReadAllLinesAsync(Output, TestContext.Current.CancellationToken);
+        string[] lines = await File.ReadAllLinesAsync(FileOf("f"), TestContext.Current.CancellationToken);
         return ([.. lines.Where(IsChange).Select(IdOf)], [.. lines.Where(static line => !IsChange(line))]);
     }
 

@@ -15,14 +15,7 @@ public class CancellationTests
         TestSource source = TestSource.Of(kind, 100);
         Task<List<int>> running = family.RunAsync(
             source,
-            async (item, token) =>
-            {
-                using (probe.Enter())
-                {
-                    await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
-                    return item;
-                }
-            },
+            (item, token) => probe.StayAsync(item, token),
             new()
             {
                 MaxDegreeOfParallelism = 4,
@@ -91,14 +84,7 @@ public class CancellationTests
         ConcurrencyProbe probe = new();
         Task<List<int>> running = family.RunAsync(
             TestSource.Of(SourceKind.List, 50),
-            async (item, _) =>
-            {
-                using (probe.Enter())
-                {
-                    await gate.WaitAsync();
-                    return item;
-                }
-            },
+            (item, _) => probe.StayAsync(item, gate),
             new() { MaxDegreeOfParallelism = 2, ErrorMode = mode },
             stop.Token);
         await probe.InsideAsync(2);

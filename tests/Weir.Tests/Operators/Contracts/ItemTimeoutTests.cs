@@ -43,14 +43,7 @@ public class ItemTimeoutTests
         ConcurrencyProbe probe = new();
         Task<List<int>> running = family.RunAsync(
             TestSource.Of(SourceKind.Array, 3),
-            (item, _) =>
-            {
-                using (probe.Enter())
-                {
-                    gate.Wait();
-                    return new(item);
-                }
-            },
+            (item, _) => probe.Block(item, gate),
             new() { MaxDegreeOfParallelism = 1, PerItemTimeout = Limit, TimeProvider = clock });
         await probe.InsideAsync(1);
         await clock.AdvanceUntilAsync(running, Limit);
@@ -69,14 +62,7 @@ public class ItemTimeoutTests
         ConcurrencyProbe probe = new();
         Task<List<int>> running = family.RunAsync(
             TestSource.Of(SourceKind.Array, 4),
-            async (item, token) =>
-            {
-                using (probe.Enter())
-                {
-                    await gate.WaitAsync(token);
-                    return item;
-                }
-            },
+            (item, token) => probe.StayAsync(item, gate, token),
             new() { MaxDegreeOfParallelism = 4, PerItemTimeout = Limit, TimeProvider = clock });
         await probe.InsideAsync(4);
         clock.Advance(Limit - TimeSpan.FromTicks(1));

@@ -13,14 +13,7 @@ public class LimitTests
         using Gate gate = new();
         Task<List<int>> running = family.RunAsync(
             TestSource.Of(kind, 40),
-            async (item, _) =>
-            {
-                using (probe.Enter())
-                {
-                    await gate.WaitAsync();
-                    return item;
-                }
-            },
+            (item, _) => probe.StayAsync(item, gate),
             new() { MaxDegreeOfParallelism = 7 });
         await probe.InsideAsync(7);
         await Guard.SettleAsync();
@@ -39,14 +32,7 @@ public class LimitTests
         using Gate gate = new();
         Task<List<int>> running = family.RunAsync(
             TestSource.Of(kind, 12),
-            (item, _) =>
-            {
-                using (probe.Enter())
-                {
-                    gate.Wait();
-                    return new(item);
-                }
-            },
+            (item, _) => probe.Block(item, gate),
             new() { MaxDegreeOfParallelism = 4 });
         await probe.InsideAsync(4);
 
@@ -90,14 +76,7 @@ public class LimitTests
         TestSource source = TestSource.Of(kind, 3);
         Task<List<int>> running = family.RunAsync(
             source,
-            async (item, _) =>
-            {
-                using (probe.Enter())
-                {
-                    await gate.WaitAsync();
-                    return item;
-                }
-            },
+            (item, _) => probe.StayAsync(item, gate),
             new() { MaxDegreeOfParallelism = 1_000 });
         await probe.InsideAsync(3);
         gate.Open();

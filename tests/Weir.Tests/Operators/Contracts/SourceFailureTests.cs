@@ -30,14 +30,7 @@ public class SourceFailureTests
         int hooks = 0;
         Task<List<int>> running = family.RunAsync(
             source,
-            async (item, token) =>
-            {
-                using (probe.Enter())
-                {
-                    await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
-                    return item;
-                }
-            },
+            (item, token) => probe.StayAsync(item, token),
             new() { MaxDegreeOfParallelism = 8, ErrorMode = mode, OnErrorAsync = (_, _) => new(Interlocked.Increment(ref hooks) > 0) });
         Exception error = await FailureAsync(family, mode, running);
         Assert.IsType<TestException>(error);

@@ -60,14 +60,7 @@ public class StartTests
         TestSource source = TestSource.Of(kind, 1_000);
         Task<List<int>> running = family.RunAsync(
             source,
-            async (item, _) =>
-            {
-                using (probe.Enter())
-                {
-                    await gate.WaitAsync();
-                    return item;
-                }
-            },
+            (item, _) => probe.StayAsync(item, gate),
             new() { MaxDegreeOfParallelism = 3 });
         await probe.InsideAsync(3);
         await Guard.SettleAsync();

@@ -1,6 +1,7 @@
-namespace Weir.Tests.Operators.Support;
+namespace Weir.TestKit;
 
-internal static class Clocks
+/// <summary>Moves a manual clock until something ends.</summary>
+public static class Clocks
 {
     /// <summary>
     /// Moves the clock to a limit, and then in small steps until the task ends: a limit may be noticed a moment after it has passed,
@@ -8,6 +9,8 @@ internal static class Clocks
     /// </summary>
     public static async Task AdvanceUntilAsync(this ManualTimeProvider clock, Task task, TimeSpan limit)
     {
+        ArgumentNullException.ThrowIfNull(clock);
+        ArgumentNullException.ThrowIfNull(task);
         clock.Advance(limit);
         for (int i = 0; i < 1_000 && !task.IsCompleted; i++)
         {
@@ -47,6 +50,7 @@ internal static class Clocks
     /// </param>
     public static async Task DriveAsync(this ManualTimeProvider clock, Task task, TimeSpan step, Func<bool>? begun = null)
     {
+        ArgumentNullException.ThrowIfNull(clock);
         if (begun is not null)
         {
             await Guard.UntilAsync(begun, "what has to begin before the clock moves");
