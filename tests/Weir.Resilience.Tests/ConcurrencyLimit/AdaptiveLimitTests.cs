@@ -225,7 +225,7 @@ public class AdaptiveLimitTests
         (AdaptiveLimit limit, LimitShare share) = await MeasuredAsync(Span.Ms(350));
         PolicyChain<int> chain = new(new PolicyChainOptions<int>
         {
-            ConcurrencyLimit = limit, TotalTimeout = Span.Ms(350), TimeProvider = TimeProvider.System,
+            ConcurrencyLimit = limit, TotalTimeout = Span.Ms(350), TimeProvider = _clock,
         });
         Assert.True(limit.TryEnter());
         int calls = 0;
