@@ -33,7 +33,7 @@ builder.Services.AddMassTransit(bus =>
         rabbit.Host(new Uri(broker));
         if (args is ["work"])
         {
-            rabbit.ReceiveEndpoint("letters", endpoint =>
+            rabbit.ReceiveEndpoint("masstransit-letters", endpoint =>
             {
                 endpoint.PrefetchCount = 2;
                 endpoint.UseMessageRetry(retry => retry.Interval(3, TimeSpan.FromSeconds(10)));
@@ -49,7 +49,7 @@ if (args is ["send", var text])
     int count = int.Parse(text);
     await client.Services.GetRequiredService<Letters>().CreateAsync(count);
     await ((PostgresCheckpointStore)client.Services.GetRequiredService<ICheckpointStore>()).SetupAsync();
-    ISendEndpoint endpoint = await client.Services.GetRequiredService<IBus>().GetSendEndpoint(new Uri("queue:letters"));
+    ISendEndpoint endpoint = await client.Services.GetRequiredService<IBus>().GetSendEndpoint(new Uri("queue:masstransit-letters"));
     await endpoint.Send(new LettersWritten([.. Enumerable.Range(1, count).Select(id => new LetterWritten(id))]));
     await client.StopAsync();
     Console.WriteLine($"the message has {count} letters");

@@ -26,11 +26,11 @@ builder.UseWolverine(options =>
     options.Durability.Mode = DurabilityMode.Solo;
     options.UseRabbitMq(new Uri(broker)).UseQuorumQueues().DisableSystemRequestReplyQueueDeclaration().AutoProvision();
     options.OnException<OperationCanceledException>().RequeueIndefinitely();
-    options.PublishMessage<SendLetters>().ToRabbitQueue("letters").SendInline();
+    options.PublishMessage<SendLetters>().ToRabbitQueue("wolverine-letters").SendInline();
     if (args is ["work"])
     {
         // Inline: a message is acknowledged when its handler has ended, and not when it was received.
-        options.ListenToRabbitQueue("letters").PreFetchCount(1).ProcessInline().ListenerCount(2);
+        options.ListenToRabbitQueue("wolverine-letters").PreFetchCount(1).ProcessInline().ListenerCount(2);
     }
 });
 using IHost host = builder.Build();
