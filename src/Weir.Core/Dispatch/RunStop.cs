@@ -26,7 +26,9 @@ internal struct RunStop()
     // Under the run's lock, as As and Error are, until the run is over; from then on, any thread reads them. SeeCancellation writes at the end, when nobody else
     // is left.
     private CancellationToken? _by;
-    private FailureLog? _failures;
+
+    // Atomic: created once, under the run's lock, for the first failure; that may come after the stop. Read by whoever looks.
+    private volatile FailureLog? _failures;
 
     // Atomic: set once, under the run's lock, after all that it announces.
     private volatile bool _isOver;
