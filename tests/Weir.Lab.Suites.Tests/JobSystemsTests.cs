@@ -63,7 +63,7 @@ public class JobSystemsTests
     public void Render_PageWithRates_BeginsWithTheAnswer()
     {
         string page = JobsPage.Render(new SectionPage(""));
-        Assert.Equal("", JobsPage.Answer(page));
+        Assert.Equal("", JobsPage.Answer(new SectionPage(page)));
         SectionPage measured = new("");
         JobReading one = new(50_000, 1) { Seconds = 4 };
         measured.Replace(JobsPage.Wait, JobsPage.Table(JobsPage.Wait,
